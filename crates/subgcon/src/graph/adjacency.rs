@@ -1,0 +1,71 @@
+//! Who is connected to whom (CSR).
+
+use crate::error::{Error, Result};
+use crate::math::Array;
+
+/// Nodes are numbered with `u32`; the largest value is kept free for "none" and
+/// the one below it so that n itself is a valid number too.
+pub const MAX_NODES: u64 = (1 << 32) - 2;
+
+/// Checks a number of nodes against [`MAX_NODES`].
+pub fn node_count(nodes: u64) -> Result<u32> {
+    if nodes > MAX_NODES {
+        return Err(Error::setting(
+            "nodes",
+            nodes,
+            format!("a graph holds at most {MAX_NODES} nodes (2^32 - 2); split it"),
+        ));
+    }
+    Ok(nodes as u32)
+}
+
+/// The neighbours of every node, sorted and without repeats or self-loops. In
+/// an undirected graph every edge stands in both its nodes' lists.
+#[derive(Debug, Clone)]
+pub struct Adjacency {
+    /// nodes + 1 positions in `neighbours`.
+    pub offsets: Array<u64>,
+    /// Neighbour lists, one node after another.
+    pub neighbours: Array<u32>,
+    /// Weight of each arc, where the graph has weights.
+    pub weights: Option<Array<f32>>,
+    /// Whether an arc u → v may be there without v → u.
+    pub directed: bool,
+}
+
+impl Adjacency {
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Stored arcs: twice the edges of an undirected graph.
+    pub fn arcs(&self) -> u64 {
+        self.neighbours.len() as u64
+    }
+
+    /// Pairs of connected nodes, or arcs of a directed graph.
+    pub fn edges(&self) -> u64 {
+        if self.directed { self.arcs() } else { self.arcs() / 2 }
+    }
+
+    fn range(&self, node: u32) -> std::ops::Range<usize> {
+        let node = node as usize;
+        self.offsets[node] as usize..self.offsets[node + 1] as usize
+    }
+
+    /// Neighbours of a node, rising.
+    pub fn neighbours(&self, node: u32) -> &[u32] {
+        &self.neighbours[self.range(node)]
+    }
+
+    /// Weights of a node's arcs, in the order of its neighbours.
+    pub fn weights(&self, node: u32) -> Option<&[f32]> {
+        self.weights.as_ref().map(|weights| &weights[self.range(node)])
+    }
+
+    /// Number of neighbours.
+    pub fn degree(&self, node: u32) -> usize {
+        self.range(node).len()
+    }
+}

@@ -1,0 +1,25 @@
+//! Nodes and edges, and what is known of each node.
+//!
+//! Inside the program a node is a number below n (`u32`). The user's own names
+//! for nodes ([`Ids`]), their [`Features`], [`Labels`] and [`Split`]s lie
+//! beside, in the same order.
+
+mod adjacency;
+mod edges;
+mod features;
+mod ids;
+mod labels;
+mod merge;
+mod splits;
+mod summary;
+
+pub mod generate;
+
+pub use adjacency::{Adjacency, MAX_NODES, node_count};
+pub use edges::{EdgeChunk, EdgeList};
+pub use features::Features;
+pub use ids::{DuplicateId, IdIndex, Ids, Strings};
+pub use labels::Labels;
+pub use merge::{ArcSink, Duplicates, EdgeRules, MergeCounts, merge};
+pub use splits::{Role, Split};
+pub use summary::{DegreeSummary, components, degrees};
