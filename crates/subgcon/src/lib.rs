@@ -1,4 +1,32 @@
 //! Node embeddings for large attributed graphs, learnt without labels.
+//!
+//! The pipeline, in order (what is not here yet is on the road, see
+//! `ARCHITECTURE.md`):
+//!
+//! 1. A graph comes in from files ([`io::import`]) or is made
+//!    ([`graph::generate`]) and lies in a store on disk ([`io::store`]), mapped
+//!    rather than read.
+//!
+//! ```
+//! use subgcon::graph::generate::Communities;
+//! use subgcon::io::store::{Store, StoreOptions, StoreWriter};
+//! use subgcon::progress::Silent;
+//!
+//! # fn main() -> subgcon::Result<()> {
+//! # let folder = std::env::temp_dir().join(format!("subgcon-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder).expect("a place to write");
+//! let path = folder.join("demo.graph");
+//! let mut writer = StoreWriter::create(&path, StoreOptions::default(), &Silent)?;
+//! let origin = Communities::default().store(&mut writer)?;
+//! writer.finish(origin)?;
+//!
+//! let store = Store::open(&path)?;
+//! assert_eq!(store.manifest().nodes, 3000);
+//! assert_eq!(store.features()?.map(|features| features.width()), Some(500));
+//! # std::fs::remove_dir_all(&folder).expect("it was written");
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod error;
 pub mod graph;

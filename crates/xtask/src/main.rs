@@ -1,1 +1,134 @@
-fn main() {}
+//! Checks and benchmarks of this repository: `cargo xtask test`, `cargo xtask
+//! bench NAME`. What a check needs beyond the Rust toolchain is installed under
+//! `target/`.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["test"] => test(),
+        ["bench", name, rest @ ..] => bench(name, rest),
+        _ => {
+            eprintln!("usage: cargo xtask test\n       cargo xtask bench import [ARGUMENTS]");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Every check and test that the project has.
+fn test() -> Result<()> {
+    let started = Instant::now();
+    step("format", cargo(&["fmt", "--all", "--check"]))?;
+    step(
+        "lints",
+        cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
+    )?;
+    step("benches and examples", cargo(&["build", "--workspace", "--all-targets", "--quiet"]))?;
+    step("tests", cargo(&["test", "--workspace", "--quiet"]))?;
+    let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]);
+    doc.env("RUSTDOCFLAGS", "-D warnings");
+    step("documentation", doc)?;
+    step("release build", cargo(&["build", "--release", "--quiet"]))?;
+    interop()?;
+    println!("all checks passed in {:.0} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// NumPy, SciPy and pyarrow open what we write, and agree with what we read.
+fn interop() -> Result<()> {
+    let Some(python) = python("test-env", "tests/interop/requirements.txt")? else {
+        if env::var_os("CI").is_some() {
+            bail!("python3 with venv is needed for the interoperability tests");
+        }
+        println!("== interoperability: SKIPPED, there is no python3 with venv on this machine");
+        return Ok(());
+    };
+    let mut command = Command::new(python);
+    command
+        .arg("-m")
+        .arg("pytest")
+        .args(["-q", "-rs", "-p", "no:cacheprovider", "tests/interop"])
+        .env("SUBGCON", root().join("target/release/subgcon"));
+    step("interoperability", command)
+}
+
+/// A benchmark beside other programs; run by hand.
+fn bench(name: &str, rest: &[&str]) -> Result<()> {
+    let script = root().join("bench").join(format!("{name}_speed.py"));
+    if !script.exists() {
+        bail!("no benchmark {name:?}: {} is not there", script.display());
+    }
+    step("release build", cargo(&["build", "--release", "--quiet"]))?;
+    let requirements = format!("bench/{name}_requirements.txt");
+    let python = python(&format!("bench-{name}-env"), &requirements)?
+        .context("python3 with venv is needed for benchmarks beside other programs")?;
+    let mut command = Command::new(python);
+    command
+        .arg(script)
+        .arg("--subgcon")
+        .arg(root().join("target/release/subgcon"))
+        .arg("--work")
+        .arg(root().join("target/bench").join(name))
+        .args(rest);
+    step(&format!("benchmark {name}"), command)
+}
+
+/// The Python of an environment under `target/` that has what a file of
+/// requirements names; nothing where the machine has no Python.
+fn python(environment: &str, requirements: &str) -> Result<Option<PathBuf>> {
+    let folder = root().join("target").join(environment);
+    let python = folder.join("bin/python");
+    let wanted = std::fs::read(root().join(requirements)).context(requirements.to_owned())?;
+    let installed = folder.join("installed.txt");
+    if std::fs::read(&installed).is_ok_and(|installed| installed == wanted) {
+        return Ok(Some(python));
+    }
+    let made = Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return Ok(None);
+    }
+    let mut install = Command::new(&python);
+    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]);
+    install.arg(requirements);
+    step(&format!("packages of {requirements}"), install)?;
+    std::fs::write(&installed, wanted)?;
+    Ok(Some(python))
+}
+
+fn step(name: &str, mut command: Command) -> Result<()> {
+    println!("== {name}");
+    let started = Instant::now();
+    let status = command
+        .current_dir(root())
+        .status()
+        .with_context(|| format!("{name}: cannot start {:?}", command.get_program()))?;
+    if !status.success() {
+        bail!("{name} failed ({status})");
+    }
+    println!("   {:.0} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments);
+    command
+}
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}

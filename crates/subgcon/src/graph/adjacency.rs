@@ -1,5 +1,6 @@
 //! Who is connected to whom (CSR).
 
+use super::merge::ArcSink;
 use crate::error::{Error, Result};
 use crate::math::Array;
 
@@ -67,5 +68,47 @@ impl Adjacency {
     /// Number of neighbours.
     pub fn degree(&self, node: u32) -> usize {
         self.range(node).len()
+    }
+}
+
+/// An [`Adjacency`] that grows in memory, block by block.
+#[derive(Debug)]
+pub struct AdjacencyBuilder {
+    offsets: Vec<u64>,
+    neighbours: Vec<u32>,
+    weights: Vec<f32>,
+    directed: bool,
+}
+
+impl Adjacency {
+    /// No nodes yet; [`super::merge`] fills it.
+    pub fn empty(directed: bool) -> AdjacencyBuilder {
+        AdjacencyBuilder { offsets: vec![0], neighbours: Vec::new(), weights: Vec::new(), directed }
+    }
+}
+
+impl AdjacencyBuilder {
+    /// All nodes are in. Weights that are all one are forgotten.
+    pub fn finish(self) -> Adjacency {
+        let weighted = self.weights.iter().any(|&weight| weight != 1.0);
+        Adjacency {
+            offsets: self.offsets.into(),
+            neighbours: self.neighbours.into(),
+            weights: weighted.then(|| self.weights.into()),
+            directed: self.directed,
+        }
+    }
+}
+
+impl ArcSink for AdjacencyBuilder {
+    fn block(&mut self, degrees: &[u32], neighbours: &[u32], weights: &[f32]) -> Result<()> {
+        let mut end = self.neighbours.len() as u64;
+        self.offsets.extend(degrees.iter().map(|&degree| {
+            end += u64::from(degree);
+            end
+        }));
+        self.neighbours.extend_from_slice(neighbours);
+        self.weights.extend_from_slice(weights);
+        Ok(())
     }
 }

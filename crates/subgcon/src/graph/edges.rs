@@ -1,7 +1,5 @@
 //! Edges as they come in: pairs of node numbers, in chunks.
 
-use crate::error::Result;
-
 /// Some edges. `weights` is empty in an unweighted chunk.
 #[derive(Debug, Clone, Default)]
 pub struct EdgeChunk {
@@ -66,6 +64,32 @@ impl EdgeList {
         self.chunks.push(chunk);
     }
 
+    /// Adds the edges of a chunk of any size. They are gathered into chunks of
+    /// a million, for which room is made at once: growing them step by step
+    /// would have the operating system clear every page twice.
+    pub fn append(&mut self, chunk: &EdgeChunk) {
+        const ENOUGH: usize = 1 << 20;
+        if chunk.len() >= ENOUGH {
+            return self.push(chunk.clone());
+        }
+        let full = self.chunks.last().is_none_or(|last| last.len() + chunk.len() > ENOUGH);
+        if full && !chunk.is_empty() {
+            let room = |there: bool| Vec::with_capacity(if there { ENOUGH } else { 0 });
+            self.chunks.push(EdgeChunk {
+                sources: Vec::with_capacity(ENOUGH),
+                targets: Vec::with_capacity(ENOUGH),
+                weights: room(!chunk.weights.is_empty()),
+            });
+        }
+        if let Some(last) = self.chunks.last_mut() {
+            last.sources.extend_from_slice(&chunk.sources);
+            last.targets.extend_from_slice(&chunk.targets);
+            last.weights.extend_from_slice(&chunk.weights);
+            let weights = last.weights.len();
+            assert!(weights == 0 || weights == last.len(), "each edge has a weight, or none has");
+        }
+    }
+
     /// Number of edges.
     pub fn len(&self) -> u64 {
         self.chunks.iter().map(|chunk| chunk.len() as u64).sum()
@@ -118,7 +142,7 @@ impl FromIterator<(u32, u32)> for EdgeList {
     }
 }
 
-/// What an edge list is checked against before its numbers are used as places.
+/// A weight that can be used, or what is wrong with it.
 pub(crate) fn check_weight(weight: f32) -> Result<f32, &'static str> {
     if weight.is_nan() {
         Err("is not a number")
@@ -127,7 +151,7 @@ pub(crate) fn check_weight(weight: f32) -> Result<f32, &'static str> {
     } else if weight < 0.0 {
         Err("is negative")
     } else {
-        // Minus zero has the sign bit that merging uses for mirrored arcs.
+        // Merging sorts weights by their bits, where minus zero is out of place.
         Ok(weight.abs())
     }
 }

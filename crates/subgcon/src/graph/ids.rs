@@ -12,20 +12,16 @@ use crate::math::Array;
 /// Texts, one after another in one buffer.
 #[derive(Debug, Clone)]
 pub struct Strings {
-    offsets: Array<i64>,
-    bytes: Array<u8>,
+    /// n + 1 rising places in `text`, each between two characters.
+    offsets: Vec<u64>,
+    text: String,
 }
 
 impl Strings {
-    /// From Arrow's large-string layout: n + 1 rising offsets into UTF-8 bytes.
-    /// Nothing where the parts do not fit together.
-    pub fn from_parts(offsets: Array<i64>, bytes: Array<u8>) -> Option<Strings> {
-        let text = std::str::from_utf8(&bytes).ok()?;
-        let fits = offsets.first() == Some(&0)
-            && offsets.last().is_some_and(|&end| end as usize == bytes.len())
-            && offsets.windows(2).all(|pair| pair[0] <= pair[1])
-            && offsets.iter().all(|&at| text.is_char_boundary(at as usize));
-        fits.then_some(Strings { offsets, bytes })
+    /// Adds a text.
+    pub fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.offsets.push(self.text.len() as u64);
     }
 
     /// Number of texts.
@@ -40,29 +36,32 @@ impl Strings {
 
     /// One text.
     pub fn get(&self, index: usize) -> &str {
-        let range = self.offsets[index] as usize..self.offsets[index + 1] as usize;
-        std::str::from_utf8(&self.bytes[range]).expect("checked when it was made")
+        &self.text[self.offsets[index] as usize..self.offsets[index + 1] as usize]
     }
 
     /// All texts in order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|index| self.get(index))
     }
+}
 
-    /// Offsets and bytes, for writing.
-    pub fn parts(&self) -> (&Array<i64>, &Array<u8>) {
-        (&self.offsets, &self.bytes)
+impl Default for Strings {
+    fn default() -> Strings {
+        Strings { offsets: vec![0], text: String::new() }
+    }
+}
+
+impl<S: AsRef<str>> Extend<S> for Strings {
+    fn extend<I: IntoIterator<Item = S>>(&mut self, texts: I) {
+        texts.into_iter().for_each(|text| self.push(text.as_ref()));
     }
 }
 
 impl<S: AsRef<str>> FromIterator<S> for Strings {
     fn from_iter<I: IntoIterator<Item = S>>(texts: I) -> Strings {
-        let (mut offsets, mut bytes) = (vec![0i64], Vec::new());
-        for text in texts {
-            bytes.extend_from_slice(text.as_ref().as_bytes());
-            offsets.push(bytes.len() as i64);
-        }
-        Strings { offsets: offsets.into(), bytes: bytes.into() }
+        let mut strings = Strings::default();
+        strings.extend(texts);
+        strings
     }
 }
 
@@ -246,9 +245,7 @@ impl<'a> IdIndex<'a> {
         match self {
             IdIndex::Strings { ids, table, hasher } => {
                 let id = std::str::from_utf8(id).ok()?;
-                table
-                    .find(hasher.hash_one(id), |&node| ids.get(node as usize) == id)
-                    .copied()
+                table.find(hasher.hash_one(id), |&node| ids.get(node as usize) == id).copied()
             }
             _ => self.integer(canonical_integer(id)?),
         }
@@ -258,7 +255,7 @@ impl<'a> IdIndex<'a> {
 /// An integer in the one way it is normally written: no plus sign, no leading
 /// zeros, no minus zero. "007" is a text, not the number 7.
 #[inline]
-pub fn canonical_integer(text: &[u8]) -> Option<i64> {
+pub(crate) fn canonical_integer(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
         _ => (false, text),
@@ -346,18 +343,5 @@ mod tests {
         assert_eq!(far.index().err(), Some(duplicate("1125899906842624")));
         let texts = Ids::Strings(["a", "b", "a"].into_iter().collect());
         assert_eq!(texts.index().err(), Some(duplicate("a")));
-    }
-
-    #[test]
-    fn strings_refuse_parts_that_do_not_fit() {
-        let parts = |offsets: Vec<i64>, bytes: &[u8]| {
-            Strings::from_parts(offsets.into(), bytes.to_vec().into())
-        };
-        assert!(parts(vec![0, 1, 3], "aé".as_bytes()).is_some());
-        assert!(parts(vec![0, 2, 3], "aé".as_bytes()).is_none(), "cuts a character");
-        assert!(parts(vec![0, 3, 1, 3], "aé".as_bytes()).is_none(), "falls");
-        assert!(parts(vec![0, 9], b"abc").is_none(), "too long");
-        assert!(parts(vec![], b"").is_none(), "no offset");
-        assert!(parts(vec![0, 3], b"\xff\xfe\xfd").is_none(), "not text");
     }
 }

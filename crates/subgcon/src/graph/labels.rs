@@ -33,8 +33,10 @@ impl Labels {
         }
         let order: hashbrown::HashMap<&str, i32> =
             classes.iter().enumerate().map(|(index, &name)| (name, index as i32)).collect();
-        let indices: Vec<i32> =
-            names.iter().map(|name| name.as_ref().map_or(-1, |name| order[name.as_ref()])).collect();
+        let indices: Vec<i32> = names
+            .iter()
+            .map(|name| name.as_ref().map_or(-1, |name| order[name.as_ref()]))
+            .collect();
         Labels::Single {
             classes: indices.into(),
             names: classes.into_iter().map(str::to_owned).collect(),

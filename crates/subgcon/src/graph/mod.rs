@@ -15,11 +15,14 @@ mod summary;
 
 pub mod generate;
 
-pub use adjacency::{Adjacency, MAX_NODES, node_count};
+pub use adjacency::{Adjacency, AdjacencyBuilder, MAX_NODES, node_count};
+pub(crate) use edges::check_weight;
 pub use edges::{EdgeChunk, EdgeList};
 pub use features::Features;
+pub(crate) use ids::canonical_integer;
 pub use ids::{DuplicateId, IdIndex, Ids, Strings};
 pub use labels::Labels;
 pub use merge::{ArcSink, Duplicates, EdgeRules, MergeCounts, merge};
+pub(crate) use splits::count_roles;
 pub use splits::{Role, Split};
-pub use summary::{DegreeSummary, components, degrees};
+pub use summary::{Components, DegreeBin, DegreeSummary, components, degrees};

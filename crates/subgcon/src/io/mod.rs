@@ -4,6 +4,8 @@ pub mod import;
 pub mod store;
 
 mod atomic;
+mod csr;
+mod guard;
 mod npy;
 mod npz;
 mod pickle;

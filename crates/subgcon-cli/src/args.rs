@@ -1,0 +1,43 @@
+//! What a user can type.
+
+use std::num::NonZeroUsize;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::commands::{demo, generate, import, info};
+
+/// Node embeddings for large attributed graphs, learnt without labels.
+#[derive(Debug, Parser)]
+#[command(name = "subgcon", version, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    /// Threads to use; all cores unless told. Results do not depend on it
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+
+    /// Progress on stderr: bars on a terminal, or always (lines where stderr is no terminal)
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) progress: ShowProgress,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// When progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShowProgress {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Read a graph from files into a store
+    Import(import::Arguments),
+    /// Make a synthetic graph of any size
+    Generate(generate::Arguments),
+    /// Show what a store holds
+    Info(info::Arguments),
+    /// Run the main job on a small graph made for it
+    Demo(demo::Arguments),
+}

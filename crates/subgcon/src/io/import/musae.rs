@@ -1,0 +1,312 @@
+//! How does the MUSAE collection (Facebook pages, GitHub, Twitch) store a graph?
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `edges.csv` | a header, then two node ids a line |
+//! | `features.json` | object from node id to the list of its features, which are binary |
+//! | `target.csv` | a table with a header: `id` (or `new_id`), the class and more |
+//!
+//! Each name may have something before it (`musae_facebook_edges.csv`). The
+//! nodes are those of `target.csv`, or of `features.json` where there is no
+//! target, in rising order of their ids; one of the two has to be there.
+
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+
+use super::source::{check_claim, json};
+use super::text::Lines;
+use crate::error::{Error, Place, Result, shown};
+use crate::graph::{EdgeChunk, EdgeList, IdIndex, Ids, Labels, MAX_NODES};
+use crate::io::store::{Origin, StoreWriter};
+
+/// Columns that hold the class, the first one there is taken.
+const CLASS_COLUMNS: [&str; 4] = ["page_type", "ml_target", "target", "mature"];
+
+/// A folder in MUSAE's layout.
+#[derive(Debug, Clone)]
+pub struct Musae {
+    /// The folder.
+    pub dir: PathBuf,
+    /// The column of `target.csv` that holds the class; the usual one where absent.
+    pub label_column: Option<String>,
+}
+
+impl Musae {
+    /// Reads the files and hands their graph to the store.
+    pub fn import(&self, store: &mut StoreWriter<'_>) -> Result<Origin> {
+        let edges_path = self.find("edges.csv")?.ok_or_else(|| {
+            let remedy = "put the file with the edges there or name another folder";
+            Error::input(self.dir.join("edges.csv"), "is missing", remedy)
+        })?;
+        let features_path = self.find("features.json")?;
+        let target_path = self.find("target.csv")?;
+        let features = match &features_path {
+            Some(path) => Some(json(path, FeaturesSeed)?),
+            None => None,
+        };
+        let target = match &target_path {
+            Some(path) => Some(self.target(path)?),
+            None => None,
+        };
+
+        let (path, mut sorted) = match (&target, &features) {
+            (Some(target), _) => (&target_path, target.ids.clone()),
+            (None, Some(features)) => {
+                (&features_path, features.rows.iter().map(|row| row.0).collect())
+            }
+            (None, None) => {
+                return Err(Error::input(
+                    self.dir.join("target.csv"),
+                    "is missing, and so is features.json",
+                    "one of them has to say which nodes there are",
+                ));
+            }
+        };
+        let path = path.as_ref().unwrap_or(&edges_path);
+        sorted.sort_unstable();
+        if sorted.len() as u64 > MAX_NODES {
+            let problem = format!("has {} nodes", sorted.len());
+            return Err(Error::input(path, problem, "split the graph"));
+        }
+        let ids = Ids::from_integers(sorted);
+        let index = ids.index().map_err(|duplicate| {
+            let problem = format!("has node {} twice", duplicate.id);
+            Error::input(path, problem, "give every node one row")
+        })?;
+        store.topology(&ids, edges(&edges_path, &index)?)?;
+        if let (Some(path), Some(features)) = (&features_path, &features) {
+            features.write(store, path, &ids, &index)?;
+        }
+        if let Some(Target { ids: rows, classes: Some(classes) }) = &target {
+            let mut labels: Vec<Option<&str>> = vec![None; ids.len()];
+            for (&id, class) in rows.iter().zip(classes) {
+                let node = index.integer(id).expect("the ids are those of these rows");
+                labels[node as usize] = Some(class.as_str()).filter(|class| !class.is_empty());
+            }
+            store.labels(&Labels::from_names(&labels))?;
+        }
+        let optional = [&features_path, &target_path].into_iter().flatten();
+        Ok(Origin::new("musae", [&edges_path].into_iter().chain(optional)))
+    }
+
+    /// The file of this name, or the only one whose name ends with it.
+    fn find(&self, ending: &str) -> Result<Option<PathBuf>> {
+        let exact = self.dir.join(ending);
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(&self.dir).map_err(Error::io("list", &self.dir))? {
+            let path = entry.map_err(Error::io("list", &self.dir))?.path();
+            if path == exact {
+                return Ok(Some(path));
+            }
+            if path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ending)) {
+                found.push(path);
+            }
+        }
+        match found.len() {
+            0 | 1 => Ok(found.pop()),
+            count => Err(Error::input(
+                &self.dir,
+                format!("has {count} files that end in {ending}"),
+                "keep one graph in a folder",
+            )),
+        }
+    }
+
+    fn target(&self, path: &Path) -> Result<Target> {
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        let mut table = csv::ReaderBuilder::new().flexible(true).from_reader(file);
+        let columns = table.byte_headers().map_err(|error| csv_error(path, &error))?.clone();
+        let column = |name: &str| columns.iter().position(|column| column == name.as_bytes());
+        let lacks = |what: String| {
+            let names: Vec<String> =
+                columns.iter().map(|name| shown(&String::from_utf8_lossy(name))).collect();
+            let remedy = format!("the columns are {}", names.join(", "));
+            Error::input(Place::line(path, 1), what, remedy)
+        };
+        // Twitch's tables have the site's own number as `id`.
+        let id_column = column("new_id")
+            .or_else(|| column("id"))
+            .ok_or_else(|| lacks("there is no column \"id\"".into()))?;
+        let class_column = match &self.label_column {
+            Some(name) => {
+                let found = column(name);
+                Some(found.ok_or_else(|| lacks(format!("there is no column {}", shown(name))))?)
+            }
+            None => CLASS_COLUMNS.iter().find_map(|name| column(name)),
+        };
+        let mut target = Target { ids: Vec::new(), classes: class_column.map(|_| Vec::new()) };
+        let mut record = csv::ByteRecord::new();
+        while table.read_byte_record(&mut record).map_err(|error| csv_error(path, &error))? {
+            let line = record.position().map_or(0, csv::Position::line);
+            let refuse =
+                |problem: String| Error::input(Place::line(path, line), problem, "mend the line");
+            if record.len() != columns.len() {
+                let (has, needs) = (record.len(), columns.len());
+                return Err(refuse(format!("has {has} fields instead of {needs}")));
+            }
+            let id = String::from_utf8_lossy(&record[id_column]);
+            let number = id
+                .trim()
+                .parse()
+                .map_err(|_| refuse(format!("node id {} is not an integer", shown(&id))))?;
+            target.ids.push(number);
+            if let (Some(classes), Some(column)) = (&mut target.classes, class_column) {
+                let class = std::str::from_utf8(&record[column])
+                    .map_err(|_| refuse("has a class that is not UTF-8".into()))?;
+                classes.push(class.trim().to_owned());
+            }
+        }
+        Ok(target)
+    }
+}
+
+/// The rows of `target.csv`.
+struct Target {
+    ids: Vec<i64>,
+    classes: Option<Vec<String>>,
+}
+
+fn csv_error(path: &Path, error: &csv::Error) -> Error {
+    let line = error.position().map_or(1, csv::Position::line);
+    Error::input(Place::line(path, line), error.to_string(), "mend the line")
+}
+
+fn edges(path: &Path, index: &IdIndex<'_>) -> Result<EdgeList> {
+    let mut lines = Lines::open(path)?;
+    if !lines.advance()? {
+        return Err(Error::input(path, "is empty", "fetch the file again"));
+    }
+    let [first, _] = lines.exactly()?;
+    if lines.number::<i64>(first, "an id").is_ok() {
+        return Err(lines.refuse("the first line is an edge", "put the header id_1,id_2 before it"));
+    }
+    let node = |lines: &Lines, field: &[u8]| {
+        let id: i64 = lines.number(field, "a node id")?;
+        index.integer(id).ok_or_else(|| {
+            let problem = format!("node {id} is in neither target.csv nor features.json");
+            lines.refuse(problem, "add the node or remove the line")
+        })
+    };
+    let mut chunk = EdgeChunk::default();
+    while lines.advance()? {
+        let [source, target] = lines.exactly()?;
+        chunk.push(node(&lines, source)?, node(&lines, target)?);
+    }
+    let mut edges = EdgeList::new();
+    edges.push(chunk);
+    Ok(edges)
+}
+
+/// The lists of `features.json` in the order of the file.
+#[derive(Default)]
+struct Lists {
+    /// Node id, and where its list begins and ends in `columns`.
+    rows: Vec<(i64, usize, usize)>,
+    columns: Vec<u32>,
+}
+
+impl Lists {
+    fn write(
+        &self,
+        store: &mut StoreWriter<'_>,
+        path: &Path,
+        ids: &Ids,
+        index: &IdIndex<'_>,
+    ) -> Result<()> {
+        let refuse = |id: &str, problem: &str, remedy: &str| {
+            Err(Error::input(Place::member(path, id), problem, remedy))
+        };
+        let mut rows = vec![None; ids.len()];
+        for &(id, start, end) in &self.rows {
+            let Some(node) = index.integer(id) else {
+                let remedy = "add it there or remove its features";
+                return refuse(&id.to_string(), "the node is not in target.csv", remedy);
+            };
+            if rows[node as usize].replace(start..end).is_some() {
+                return refuse(&id.to_string(), "the node stands twice", "keep one of its lists");
+            }
+        }
+        if let Some(node) = rows.iter().position(Option::is_none) {
+            let remedy = "give it a list, which may be empty";
+            return refuse(&ids.text(node as u32), "the node is missing", remedy);
+        }
+        let Some(width) = self.columns.iter().max().map(|&last| u64::from(last) + 1) else {
+            return Err(Error::input(path, "has no features at all", "remove the file"));
+        };
+        check_claim(path.into(), "features", width, self.columns.len() as u64)?;
+        let longest = rows.iter().flatten().map(ExactSizeIterator::len).max();
+        let ones = vec![1.0; longest.unwrap_or(0)];
+        store.features(width as usize, |sink| {
+            let mut columns = Vec::new();
+            for range in rows.into_iter().flatten() {
+                columns.clear();
+                columns.extend_from_slice(&self.columns[range]);
+                // Binary: a feature that stands twice is still one.
+                columns.sort_unstable();
+                columns.dedup();
+                sink.sparse(&columns, &ones[..columns.len()]).map_err(|error| error.at(path))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+struct FeaturesSeed;
+
+impl<'de> DeserializeSeed<'de> for FeaturesSeed {
+    type Value = Lists;
+
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<Lists, D::Error> {
+        source.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for FeaturesSeed {
+    type Value = Lists;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object from node ids to lists of features")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Lists, A::Error> {
+        let mut lists = Lists::default();
+        while let Some(id) = entries.next_key::<String>()? {
+            let number = id.parse().map_err(|_| {
+                A::Error::custom(format!("node id {} is not an integer", shown(&id)))
+            })?;
+            let start = lists.columns.len();
+            entries.next_value_seed(ListSeed(&mut lists.columns))?;
+            lists.rows.push((number, start, lists.columns.len()));
+        }
+        Ok(lists)
+    }
+}
+
+/// A list of features that is added to the others.
+struct ListSeed<'a>(&'a mut Vec<u32>);
+
+impl<'de> DeserializeSeed<'de> for ListSeed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<(), D::Error> {
+        source.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ListSeed<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of feature numbers")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while let Some(feature) = list.next_element()? {
+            self.0.push(feature);
+        }
+        Ok(())
+    }
+}
