@@ -11,11 +11,17 @@ use crate::commands::{demo, generate, import, info};
 #[command(name = "subgcon", version, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     /// Threads to use; all cores unless told. Results do not depend on it
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
     pub(crate) threads: Option<NonZeroUsize>,
 
     /// Progress on stderr: bars on a terminal, or always (lines where stderr is no terminal)
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Everywhere"
+    )]
     pub(crate) progress: ShowProgress,
 
     #[command(subcommand)]
