@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{demo, generate, import, info};
+use crate::commands::{contexts, demo, generate, import, info};
 
 /// Node embeddings for large attributed graphs, learnt without labels.
 #[derive(Debug, Parser)]
@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Generate(generate::Arguments),
     /// Show what a store holds
     Info(info::Arguments),
+    /// Find the context of every node: the nodes that matter to it
+    Contexts(contexts::Arguments),
     /// Run the main job on a small graph made for it
     Demo(demo::Arguments),
 }

@@ -5,6 +5,7 @@
 mod args;
 mod commands;
 mod format;
+mod picture;
 mod progress;
 
 use std::process::ExitCode;
@@ -42,6 +43,7 @@ fn run() -> anyhow::Result<()> {
         Command::Import(import) => commands::import::run(&import, &progress),
         Command::Generate(generate) => commands::generate::run(&generate, &progress),
         Command::Info(info) => commands::info::run(&info, &progress),
+        Command::Contexts(contexts) => commands::contexts::run(&contexts, &progress),
         Command::Demo(demo) => commands::demo::run(&demo, &progress),
     }
 }

@@ -28,6 +28,7 @@
 //! # }
 //! ```
 
+pub mod context;
 pub mod error;
 pub mod graph;
 pub mod io;

@@ -1,5 +1,6 @@
 //! One file per subcommand: its arguments and the function that runs it.
 
+pub(crate) mod contexts;
 pub(crate) mod demo;
 pub(crate) mod generate;
 pub(crate) mod import;

@@ -67,7 +67,6 @@ impl PartialFolder {
         self.lock = None;
         let lock = self.path(LOCK);
         fs::remove_file(&lock).map_err(Error::io("remove", &lock))?;
-        sync_folder(&self.folder)?;
         let old = self.folder.with_extension("old");
         if self.target.symlink_metadata().is_ok() {
             if !self.replace {
@@ -75,10 +74,7 @@ impl PartialFolder {
             }
             fs::rename(&self.target, &old).map_err(Error::io("replace", &self.target))?;
         }
-        fs::rename(&self.folder, &self.target).map_err(Error::io("rename to", &self.target))?;
-        if let Some(parent) = self.folder.parent() {
-            sync_folder(parent)?;
-        }
+        rename_folder(&self.folder, &self.target)?;
         self.folder = PathBuf::new();
         if old.is_dir() {
             fs::remove_dir_all(&old).map_err(Error::io("remove", &old))?;
@@ -96,6 +92,16 @@ impl Drop for PartialFolder {
             // Nothing is lost if this fails: the next write tries again.
             let _ = fs::remove_dir_all(&self.folder);
         }
+    }
+}
+
+/// Gives a folder whose files are durable its final name, durably.
+pub(crate) fn rename_folder(folder: &Path, target: &Path) -> Result<()> {
+    sync_folder(folder)?;
+    fs::rename(folder, target).map_err(Error::io("rename to", target))?;
+    match target.parent() {
+        Some(parent) if parent != Path::new("") => sync_folder(parent),
+        _ => sync_folder(Path::new(".")),
     }
 }
 

@@ -55,6 +55,12 @@ impl<T: Element> Deref for Array<T> {
     }
 }
 
+impl<T: Element + PartialEq> PartialEq for Array<T> {
+    fn eq(&self, other: &Array<T>) -> bool {
+        self[..] == other[..]
+    }
+}
+
 impl<T: Element + fmt::Debug> fmt::Debug for Array<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter().take(8)).finish_non_exhaustive()

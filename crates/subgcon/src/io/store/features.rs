@@ -8,11 +8,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::array_file::{ArrayWriter, map_array};
 use super::manifest::{FeatureEntry, FeatureStorage};
-use super::names;
+use super::{DAMAGED, names};
 use crate::error::{At, Error, Place, Result};
 use crate::graph::Features;
+use crate::io::array_file::{ArrayWriter, map_array};
 use crate::math::{Array, Sparse};
 
 /// Takes feature rows in the order of the nodes.
@@ -219,7 +219,7 @@ impl FeatureSink {
 
     fn rewrite_sparse(&mut self, shape: &[u64]) -> Result<()> {
         let path = self.folder.join(names::FEATURES);
-        let values: Array<f32> = map_array(&path, file_size(&path)?, shape)?;
+        let values: Array<f32> = map_array(&path, file_size(&path)?, shape, DAMAGED)?;
         let mut writer = SparseWriter::create(&self.folder)?;
         for row in values.chunks_exact(self.width) {
             writer.push_dense(row, &mut self.scratch)?;
@@ -274,9 +274,20 @@ pub(super) fn open_sparse(
             &folder.join(FEATURE_OFFSETS),
             bytes(FEATURE_OFFSETS)?,
             &[shape[0] + 1],
+            DAMAGED,
         )?,
-        columns: map_array(&folder.join(FEATURE_COLUMNS), bytes(FEATURE_COLUMNS)?, &[nonzeros])?,
-        values: map_array(&folder.join(FEATURE_VALUES), bytes(FEATURE_VALUES)?, &[nonzeros])?,
+        columns: map_array(
+            &folder.join(FEATURE_COLUMNS),
+            bytes(FEATURE_COLUMNS)?,
+            &[nonzeros],
+            DAMAGED,
+        )?,
+        values: map_array(
+            &folder.join(FEATURE_VALUES),
+            bytes(FEATURE_VALUES)?,
+            &[nonzeros],
+            DAMAGED,
+        )?,
     })
 }
 

@@ -12,10 +12,12 @@ use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
-use super::array_file::{checksum, damaged};
-use super::manifest::{ArrayEntry, IdEntry, IdKind};
+use super::damaged;
+use super::manifest::{IdEntry, IdKind};
 use crate::error::{Error, Result};
 use crate::graph::{Ids, Strings};
+use crate::io::array_file::ArrayEntry;
+use crate::io::array_file::checksum;
 
 const BLOCK: usize = 1 << 20;
 

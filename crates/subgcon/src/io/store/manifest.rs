@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::super::array_file::ArrayEntry;
 use super::names;
 use crate::error::{Error, Result};
 use crate::graph::MAX_NODES;
@@ -180,16 +181,6 @@ impl Origin {
             settings: BTreeMap::new(),
         }
     }
-}
-
-/// One file of the store.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ArrayEntry {
-    /// Size of the whole file.
-    pub bytes: u64,
-    /// BLAKE3 of the whole file, as `b3sum` prints it.
-    pub blake3: String,
 }
 
 impl Manifest {

@@ -6,7 +6,6 @@
 //! mmap_mode="r")` for the arrays, any Arrow reader for the ids. Every file and
 //! field is described in `docs/formats.md`.
 
-mod array_file;
 mod features;
 mod ids;
 mod manifest;
@@ -14,13 +13,21 @@ mod open;
 mod verify;
 mod write;
 
+pub use super::array_file::ArrayEntry;
 pub use features::{FeatureError, FeatureSink};
 pub use manifest::{
-    ArrayEntry, Dropped, FeatureEntry, FeatureStorage, IdEntry, IdKind, LabelEntry, LabelKind,
-    Manifest, Origin, SplitEntry, VERSION,
+    Dropped, FeatureEntry, FeatureStorage, IdEntry, IdKind, LabelEntry, LabelKind, Manifest,
+    Origin, SplitEntry, VERSION,
 };
 pub use open::Store;
 pub use write::{StoreOptions, StoreWriter};
+
+/// A file of the store that is not what it was.
+fn damaged(path: &std::path::Path, problem: impl Into<String>) -> crate::Error {
+    crate::Error::store(path, problem, DAMAGED)
+}
+
+const DAMAGED: &str = "the store is damaged: import the graph again";
 
 /// The names of a store's files.
 mod names {

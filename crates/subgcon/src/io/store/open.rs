@@ -5,13 +5,14 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
-use super::array_file::{damaged, map_array};
 use super::features::open_sparse;
 use super::ids::read_ids;
 use super::manifest::{FeatureStorage, LabelKind, Manifest, SplitEntry};
 use super::names;
+use super::{DAMAGED, damaged};
 use crate::error::{Error, Result};
 use crate::graph::{Adjacency, Features, Ids, Labels, Role, Split};
+use crate::io::array_file::map_array;
 use crate::math::Array;
 
 /// An open graph store.
@@ -240,12 +241,12 @@ impl Files<'_> {
         Ok(entry.bytes)
     }
 
-    fn array<T: super::array_file::NpyElement>(
+    fn array<T: crate::io::array_file::NpyElement>(
         &self,
         name: &str,
         shape: &[u64],
     ) -> Result<Array<T>> {
-        map_array(&self.root.join(name), self.size(name)?, shape)
+        map_array(&self.root.join(name), self.size(name)?, shape, DAMAGED)
     }
 }
 

@@ -7,12 +7,13 @@
 
 use rayon::prelude::*;
 
-use super::array_file::{checksum, damaged};
+use super::damaged;
 use super::manifest::Manifest;
 use super::names;
 use super::open::Store;
 use crate::error::Result;
 use crate::graph::{Features, count_roles};
+use crate::io::array_file::checksum;
 use crate::progress::Progress;
 
 impl Store {

@@ -4,17 +4,18 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use super::array_file::{ArrayWriter, seal, write_array};
 use super::features::FeatureSink;
 use super::ids::write_ids;
 use super::manifest::{
-    ArrayEntry, Dropped, FeatureEntry, IdEntry, LabelEntry, LabelKind, Manifest, Origin, SplitEntry,
+    Dropped, FeatureEntry, IdEntry, LabelEntry, LabelKind, Manifest, Origin, SplitEntry,
 };
 use super::names;
 use crate::error::{Error, Result};
 use crate::graph::{
     ArcSink, EdgeList, EdgeRules, Ids, Labels, Split, count_roles, merge, node_count,
 };
+use crate::io::array_file::ArrayEntry;
+use crate::io::array_file::{ArrayWriter, seal, write_array};
 use crate::io::atomic::PartialFolder;
 use crate::progress::Progress;
 
