@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 20)]
     size: usize,
     /// Push until PageRank over degree is right within this
-    #[arg(long, default_value_t = 1e-4)]
+    #[arg(long, default_value_t = 1e-4, allow_negative_numbers = true)]
     epsilon: f64,
     /// Lower epsilon, node by node, until the context is proven
     #[arg(long)]
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 10)]
     steps: u32,
     /// Probability of a walk to end at each step
-    #[arg(long, default_value_t = 0.15)]
+    #[arg(long, default_value_t = 0.15, allow_negative_numbers = true)]
     restart: f64,
     /// Rank by row S(i, :) (PageRank over degree), or by PageRank itself
     #[arg(long, default_value = "row")]
@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 1_000_000)]
     budget: u64,
     /// Show the context of the node with this id instead
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     node: Option<String>,
     /// Draw the composition by distance into an SVG file
     #[arg(long, value_name = "FILE", conflicts_with = "node")]
@@ -72,6 +72,17 @@ enum RankingName {
 }
 
 impl Arguments {
+    /// Plain `subgcon contexts STORE`.
+    pub(crate) fn of(store: &std::path::Path) -> Arguments {
+        #[derive(clap::Parser)]
+        struct Plain {
+            #[command(flatten)]
+            arguments: Arguments,
+        }
+        let words = [std::ffi::OsStr::new("contexts"), store.as_os_str()];
+        <Plain as clap::Parser>::parse_from(words).arguments
+    }
+
     fn settings(&self) -> ContextSettings {
         ContextSettings {
             size: self.size,
@@ -180,8 +191,6 @@ fn sample_all(
         if let Some(path) = &arguments.svg {
             writeln!(out, "drew        {}", path.display())?;
         }
-        let store = store.root().display();
-        writeln!(out, "next: subgcon contexts {store} --node ID")?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use subgcon::graph::generate::Communities;
 use subgcon::io::store::{Store, StoreOptions, StoreWriter};
 
-use super::{info, report_written};
+use super::{contexts, info, report_written};
 use crate::progress::Bars;
 
 #[derive(Debug, Args)]
@@ -47,8 +47,13 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     drop(out);
     info::run(&info::Arguments::of(path), progress)?;
     let mut out = std::io::stdout().lock();
+    writeln!(out, "\n3. the context of every node, by personalised PageRank:\n")?;
+    drop(out);
+    contexts::run(&contexts::Arguments::of(path), progress)?;
+    let mut out = std::io::stdout().lock();
     let shown = path.display();
     writeln!(out, "\nwhat to type next:")?;
+    writeln!(out, "  subgcon contexts {shown} --node 7     look at one context")?;
     writeln!(out, "  subgcon info {shown} --verify     check every byte of it")?;
     writeln!(
         out,

@@ -62,10 +62,10 @@ struct CommunityArguments {
     #[arg(long, default_value_t = 6)]
     classes: u64,
     /// Share of edges that leave their community, 0 to 1
-    #[arg(long, default_value_t = 0.25)]
+    #[arg(long, default_value_t = 0.25, allow_negative_numbers = true)]
     mixing: f64,
     /// Exponent of the degree distribution, above 2; "inf" gives equal expected degrees
-    #[arg(long, default_value_t = 2.5)]
+    #[arg(long, default_value_t = 2.5, allow_negative_numbers = true)]
     degree_exponent: f64,
     /// Number of feature columns; 0 for none
     #[arg(long, default_value_t = 500)]
@@ -77,7 +77,7 @@ struct CommunityArguments {
     #[arg(long, default_value_t = 15)]
     features_per_node: usize,
     /// Sparse: share of words that say nothing of the class; dense: deviation around the class
-    #[arg(long, default_value_t = 0.6)]
+    #[arg(long, default_value_t = 0.6, allow_negative_numbers = true)]
     feature_noise: f64,
     /// Number of random splits
     #[arg(long, default_value_t = 1)]

@@ -1,6 +1,6 @@
 //! Tables as users have them.
 
-use subgcon::graph::{Features, Ids};
+use subgcon::graph::Ids;
 use subgcon::io::import::Table;
 
 use crate::harness::import;
@@ -156,5 +156,4 @@ fn a_features_file_names_the_nodes() {
     let got = import(|store| table.import(store)).unwrap();
     assert_eq!((got.ids.len(), got.width), (3, 2));
     assert_eq!(got.rows[2], [(0, 5.0), (1, 6.0)]);
-    assert!(Features::SPARSE_BELOW < 1.0);
 }
