@@ -88,7 +88,10 @@ impl Arguments {
             size: self.size,
             restart: self.restart,
             method: match self.method {
-                MethodName::Push => Method::Push { epsilon: self.epsilon, lookahead: true },
+                // A coarse push gains nothing from a second look, and it would cost a third.
+                MethodName::Push => {
+                    Method::Push { epsilon: self.epsilon, lookahead: self.epsilon < 5e-4 }
+                }
                 MethodName::Power => Method::Power { steps: self.steps },
                 MethodName::Exact => Method::Exact,
             },

@@ -10,7 +10,8 @@
 //!   either because exchanging two of them does not change the graph (the same
 //!   neighbours and weights), or because what remains is below the rounding error.
 //!   Among these the smaller node numbers are taken;
-//! - **budget spent**: the best that is known.
+//! - **budget spent** (of arcs, or of visited nodes: `MAX_VISITED`): the best that is
+//!   known.
 //!
 //! Rounding: all terms are positive, so that every computed p, r, D and score is
 //! the exact one times (1 ± γ) with γ at most the number of operations behind it
@@ -18,14 +19,14 @@
 //! node, 128 for a lookahead and 64 for the rest; γ is taken twice as large. Two
 //! scores differ when (1 − γ) times one exceeds (1 + γ) times the other.
 
-use super::push::{MAX_VISITED, Push, Rules};
+use super::push::{Push, Rules};
 use super::rank::Ranked;
 use super::table::Flags;
 use super::top::{Candidate, order};
 use super::view::GraphView;
 
 /// Factor by which ε is lowered.
-const STEP: f64 = 4.0;
+const STEP: f64 = 2.0;
 
 /// Below this nothing but underflow is left.
 const LEAST: f64 = 1e-290;
@@ -41,8 +42,8 @@ pub(super) fn certify<V: GraphView>(
 ) -> Flags {
     loop {
         ranked.rank(view, push, rules, size, true);
-        let complete = push.states.iter().all(|state| state.pushed);
-        if complete && push.states.len() <= size {
+        let complete = push.visited.states.iter().all(|state| state.pushed);
+        if complete && push.visited.states.len() <= size {
             return Flags::CERTIFIED;
         }
         match judge(view, push, ranked, rules, size - 1) {
@@ -50,7 +51,9 @@ pub(super) fn certify<V: GraphView>(
             Verdict::Tied => return Flags::TIED,
             Verdict::Open => {}
         }
-        if push.stopped || push.states.len() > MAX_VISITED || epsilon < LEAST {
+        if push.stopped || epsilon < LEAST {
+            // Judging may have left a list that was cut off.
+            ranked.rank(view, push, rules, size, true);
             return Flags::BUDGET;
         }
         epsilon /= STEP;
@@ -89,6 +92,7 @@ fn judge<V: GraphView>(
         return Verdict::Open;
     }
     let candidates = ranked.candidates();
+    assert!(candidates.len() >= others, "what was chosen contends too");
     let (chosen, left) = candidates.split_at(others);
     let weakest = chosen.iter().map(low).fold(f64::INFINITY, f64::min);
     let strongest = left.iter().map(high).fold(unseen, f64::max);

@@ -39,6 +39,7 @@
 //! | `view` | what a sampler has to know of a graph |
 //! | `overlay` | a graph with one node more |
 //! | `push` | where does the score go (forward push) |
+//! | `visited` | what a push has met |
 //! | `hub` | the best of a very long list |
 //! | `power` | the same by whole steps over the graph |
 //! | `rank` | scores from settled and residual mass, with their error |
@@ -61,6 +62,7 @@ mod settings;
 mod table;
 mod top;
 mod view;
+mod visited;
 
 #[cfg(test)]
 mod oracle;

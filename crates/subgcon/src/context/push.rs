@@ -16,41 +16,32 @@
 //! Nodes are pushed first in, first out. Which nodes are visited, in which order
 //! and with which sums is a function of the graph, the node and the settings.
 //!
-//! Memory is that of the visited nodes: 32 bytes each, and 8 to 16 in an index of
-//! open addressing. Measured and left out, as ratios of time on a graph of 1 M
-//! nodes: states inside the index instead of beside (1.0), a byte of log degree
-//! instead of offsets (1.0 to 1.1), leaving out nodes of degree over 1/ε (1.2),
-//! f32 instead of f64 (1.0).
+//! Measured on graphs of 1 M nodes and left out, as ratios of time: states inside
+//! the index instead of beside (1.0), a byte of log degree that is made exact when
+//! needed (0.9 to 1.2), not visiting nodes of degree over 1/ε (1.0 to 1.3), f32
+//! instead of f64 (1.0).
 
 use super::hub::Hubs;
 use super::settings::Ranking;
 use super::view::{GraphView, touch};
+use super::visited::{Open, Place, State, Visited};
 
-/// Visited nodes for which a thread keeps memory from one node to the next, and
-/// which a push stops at while lowering ε: about 8 MB.
-pub(super) const MAX_VISITED: usize = 150_000;
+/// Visited nodes that a push stops at while it lowers ε to certify, and up to which
+/// a thread keeps its memory from one node to the next: 6.4 MB and 2.1 MB of index.
+pub(super) const MAX_VISITED: usize = 200_000;
 
 /// Queued nodes whose lists are fetched together.
 const AHEAD: usize = 8;
-
-/// A visited node.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct State {
-    pub node: u32,
-    /// Pushed at least once.
-    pub pushed: bool,
-    /// g; infinite where nothing leaves, so that it is never pushed.
-    pub divisor: f64,
-    pub residual: f64,
-    pub settled: f64,
-}
 
 /// What a push needs to know beside the graph.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     pub restart: f64,
     pub ranking: Ranking,
+    /// Arcs to look at.
     pub budget: u64,
+    /// Nodes to visit.
+    pub most_visited: usize,
 }
 
 impl Rules {
@@ -68,12 +59,8 @@ impl Rules {
 /// Scratch of one thread, and after a push its result.
 #[derive(Debug, Default)]
 pub(super) struct Push {
-    /// In the order in which they were first visited; the centre is first.
-    pub states: Vec<State>,
-    /// Place of a node in `states`, plus one; 0 is free.
-    index: Vec<u32>,
-    bits: u32,
-    /// Places in `states`.
+    pub visited: Visited,
+    /// Places in the states that are to be pushed.
     queue: Vec<u32>,
     head: usize,
     /// Arcs looked at.
@@ -87,12 +74,6 @@ pub(super) struct Push {
     pub(super) hubs: Hubs,
 }
 
-/// Multiplication by the golden ratio; the high bits choose the place.
-#[inline]
-fn place(node: u32, bits: u32) -> usize {
-    (node.wrapping_mul(0x9E37_79B1) >> (32 - bits)) as usize
-}
-
 impl Push {
     /// Starts at `centre` and spreads its first push. `epsilon` only guesses how
     /// large the index will have to be.
@@ -103,15 +84,13 @@ impl Push {
         rules: &Rules,
         epsilon: f64,
     ) {
-        if self.states.capacity() > 2 * MAX_VISITED {
+        if self.visited.states.capacity() > 2 * MAX_VISITED {
             *self = Push { hubs: std::mem::take(&mut self.hubs), ..Push::default() };
         }
-        self.states.clear();
         self.queue.clear();
         (self.head, self.arcs, self.pushes, self.stopped) = (0, 0, 0, false);
         self.untracked = 0.0;
-        self.bits = ((1.0 / epsilon).log2() as u32).clamp(9, 13);
-        self.reindex();
+        self.visited.reset(((1.0 / epsilon).log2() as u32).clamp(9, 13));
 
         // In units of out-weight(i) the centre begins with D(i) / out-weight(i),
         // which is 1 in an undirected graph; PageRank begins with 1.
@@ -121,14 +100,12 @@ impl Push {
             _ => 1.0,
         };
         let divisor = rules.divisor(view, centre);
-        self.states.push(State {
-            node: centre,
-            pushed: true,
-            divisor,
-            residual: 0.0,
-            settled: rules.restart * start,
-        });
-        self.index[place(centre, self.bits)] = 1;
+        let settled = rules.restart * start;
+        let state = State { node: centre, pushed: true, divisor, residual: 0.0, settled };
+        let mut open = self.visited.open(1);
+        if let Place::Free(at) = open.place(centre) {
+            open.insert(at, state);
+        }
         if out > 0.0 {
             // start / divisor, also where nothing arrives at the centre.
             self.spread(view, centre, (1.0 - rules.restart) / out, rules, epsilon);
@@ -143,11 +120,14 @@ impl Push {
             if self.head >= touched {
                 touched = self.queue.len().min(self.head + AHEAD);
                 let next = &self.queue[self.head..touched];
-                touch(view, next.iter().map(|&at| self.states[at as usize].node));
+                touch(view, next.iter().map(|&at| self.visited.states[at as usize].node));
             }
             self.head += 1;
-            let node = self.states[at as usize].node;
-            if self.arcs + view.degree(node) as u64 > rules.budget {
+            let node = self.visited.states[at as usize].node;
+            let more = view.degree(node);
+            if self.arcs + more as u64 > rules.budget
+                || self.visited.states.len() + more > rules.most_visited
+            {
                 self.stopped = true;
                 break;
             }
@@ -160,7 +140,7 @@ impl Push {
     /// Queues every node whose residual is not below a new, smaller `epsilon`.
     pub(super) fn lower(&mut self, epsilon: f64) {
         debug_assert!(self.queue.is_empty(), "a push ends with an empty queue");
-        for (at, state) in self.states.iter().enumerate() {
+        for (at, state) in self.visited.states.iter().enumerate() {
             if state.residual > 0.0 && state.residual >= epsilon * state.divisor {
                 self.queue.push(at as u32);
             }
@@ -179,12 +159,13 @@ impl Push {
         size: usize,
         all_tracked: bool,
     ) {
-        while self.states.len() < size {
+        while self.visited.states.len() < size {
             let share = |state: &State| match rules.ranking {
                 Ranking::Row => state.residual / state.divisor,
                 Ranking::PageRank => state.residual,
             };
             let best = self
+                .visited
                 .states
                 .iter()
                 .enumerate()
@@ -192,7 +173,7 @@ impl Push {
                 .max_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)).then(b.node.cmp(&a.node)))
                 .map(|(at, _)| at);
             let Some(at) = best else { break };
-            if all_tracked || view.degree(self.states[at].node) <= 4 * size {
+            if all_tracked || view.degree(self.visited.states[at].node) <= 4 * size {
                 self.push(view, at, rules, epsilon);
             } else {
                 self.push_hub(view, at, rules, epsilon, size);
@@ -208,7 +189,7 @@ impl Push {
 
     /// Settles the residual of a state; its node, and what goes on per weight.
     pub(super) fn settle(&mut self, at: usize, rules: &Rules) -> (u32, f64) {
-        let state = &mut self.states[at];
+        let state = &mut self.visited.states[at];
         let residual = std::mem::take(&mut state.residual);
         state.settled += rules.restart * residual;
         state.pushed = true;
@@ -224,111 +205,76 @@ impl Push {
         rules: &Rules,
         epsilon: f64,
     ) {
-        let neighbours = view.neighbours(node);
-        let (weights, extra) = (view.weights(node), view.extra(node));
+        let (neighbours, extra) = (view.neighbours(node), view.extra(node));
         self.pushes += 1;
-        self.arcs += neighbours.len() as u64 + 1;
-        self.reserve(neighbours.len() + 1);
-        match weights {
+        self.arcs += neighbours.len() as u64 + u64::from(extra.is_some());
+        let (queue, mut open) = (&mut self.queue, self.visited.open(neighbours.len() + 1));
+        match view.weights(node) {
             None => {
                 for &neighbour in neighbours {
-                    self.add(view, neighbour, amount, rules, epsilon);
+                    add(view, &mut open, queue, neighbour, amount, rules, epsilon);
                 }
             }
             Some(weights) => {
                 for (&neighbour, &weight) in neighbours.iter().zip(weights) {
+                    let part = amount * f64::from(weight);
                     // An arc of weight zero is none.
                     if weight > 0.0 {
-                        let part = amount * f64::from(weight);
-                        self.add(view, neighbour, part, rules, epsilon);
+                        add(view, &mut open, queue, neighbour, part, rules, epsilon);
                     }
                 }
             }
         }
         if let Some((neighbour, weight)) = extra.filter(|&(_, weight)| weight > 0.0) {
-            self.add(view, neighbour, amount * f64::from(weight), rules, epsilon);
+            let part = amount * f64::from(weight);
+            add(view, &mut open, queue, neighbour, part, rules, epsilon);
         }
     }
 
-    #[inline(always)]
-    pub(super) fn add<V: GraphView>(
+    /// r(v) += part for every (v, part).
+    pub(super) fn give<V: GraphView>(
         &mut self,
         view: &V,
-        node: u32,
-        part: f64,
+        parts: &[(u32, f64)],
         rules: &Rules,
         epsilon: f64,
     ) {
-        let mask = (1usize << self.bits) - 1;
-        let mut at = place(node, self.bits);
-        loop {
-            let known = self.index[at];
-            if known == 0 {
-                let divisor = rules.divisor(view, node);
-                self.index[at] = self.states.len() as u32 + 1;
-                if part >= epsilon * divisor {
-                    self.queue.push(self.states.len() as u32);
-                }
-                let state = State { node, pushed: false, divisor, residual: part, settled: 0.0 };
-                self.states.push(state);
-                return;
-            }
-            let state = &mut self.states[known as usize - 1];
-            if state.node == node {
-                let before = state.residual;
-                state.residual = before + part;
-                let threshold = epsilon * state.divisor;
-                if before < threshold && state.residual >= threshold {
-                    self.queue.push(known - 1);
-                }
-                return;
-            }
-            at = (at + 1) & mask;
+        self.pushes += 1;
+        self.arcs += parts.len() as u64;
+        let mut open = self.visited.open(parts.len());
+        for &(node, part) in parts {
+            add(view, &mut open, &mut self.queue, node, part, rules, epsilon);
         }
     }
+}
 
-    /// What was visited at this node.
-    #[inline]
-    pub(super) fn find(&self, node: u32) -> Option<&State> {
-        let mask = (1usize << self.bits) - 1;
-        let mut at = place(node, self.bits);
-        loop {
-            match self.index[at] {
-                0 => return None,
-                known => {
-                    let state = &self.states[known as usize - 1];
-                    if state.node == node {
-                        return Some(state);
-                    }
-                }
+/// r(node) += part; queues the node when that brings it to ε times its divisor.
+#[inline(always)]
+fn add<V: GraphView>(
+    view: &V,
+    open: &mut Open<'_>,
+    queue: &mut Vec<u32>,
+    node: u32,
+    part: f64,
+    rules: &Rules,
+    epsilon: f64,
+) {
+    match open.place(node) {
+        Place::Known(at) => {
+            let state = &mut open.states[at];
+            let before = state.residual;
+            state.residual = before + part;
+            let threshold = epsilon * state.divisor;
+            if before < threshold && state.residual >= threshold {
+                queue.push(at as u32);
             }
-            at = (at + 1) & mask;
         }
-    }
-
-    /// Keeps the index at most half full when `more` nodes come in.
-    #[inline]
-    pub(super) fn reserve(&mut self, more: usize) {
-        let wanted = 2 * (self.states.len() + more);
-        if wanted > 1 << self.bits {
-            self.bits = wanted.next_power_of_two().trailing_zeros();
-            self.reindex();
-        }
-    }
-
-    #[cold]
-    fn reindex(&mut self) {
-        let size = 1usize << self.bits;
-        if self.index.len() < size {
-            self.index.resize(size, 0);
-        }
-        self.index[..size].fill(0);
-        for (known, state) in self.states.iter().enumerate() {
-            let mut at = place(state.node, self.bits);
-            while self.index[at] != 0 {
-                at = (at + 1) & (size - 1);
+        Place::Free(at) => {
+            let divisor = rules.divisor(view, node);
+            if part >= epsilon * divisor {
+                queue.push(open.states.len() as u32);
             }
-            self.index[at] = known as u32 + 1;
+            open.insert(at, State { node, pushed: false, divisor, residual: part, settled: 0.0 });
         }
     }
 }

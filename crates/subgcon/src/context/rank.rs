@@ -62,7 +62,7 @@ impl Ranked {
         let (restart, by_row) = (rules.restart, rules.ranking == Ranking::Row);
         self.best.reset(keep);
         (self.largest, self.residual) = (0.0, push.untracked);
-        for (at, state) in push.states.iter().enumerate() {
+        for (at, state) in push.visited.states.iter().enumerate() {
             if state.divisor.is_finite() {
                 self.largest = self.largest.max(state.residual / state.divisor);
                 self.residual += state.residual;
@@ -106,7 +106,7 @@ impl Ranked {
     ) -> bool {
         let candidates = self.best.kept();
         candidates.clear();
-        for state in &push.states[1..] {
+        for state in &push.visited.states[1..] {
             let (node, divisor) = (state.node, state.divisor);
             let pagerank = state.settled + rules.restart * state.residual;
             let score = if self.slack.by_row { pagerank / divisor } else { pagerank };
@@ -142,7 +142,9 @@ fn look_ahead<V: GraphView>(view: &V, push: &Push, rules: &Rules, candidate: &mu
         return;
     }
     let part = |node: u32| {
-        push.find(node).map_or(0.0, |v| (v.settled + rules.restart * v.residual) / v.divisor)
+        push.visited
+            .find(node)
+            .map_or(0.0, |v| (v.settled + rules.restart * v.residual) / v.divisor)
     };
     let mut sum = 0.0;
     let neighbours = view.neighbours(candidate.node);

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::certify::certify;
 use super::power::{Power, exact_steps, rounded};
-use super::push::{Push, Rules};
+use super::push::{MAX_VISITED, Push, Rules};
 use super::rank::Ranked;
 use super::settings::{ContextSettings, Method};
 use super::table::{Context, Contexts, Flags, Rows};
@@ -81,7 +81,12 @@ impl<'a, V: GraphView> Sampler<'a, V> {
     fn by_push(&mut self, node: u32, epsilon: f64, lookahead: bool) -> (Flags, f64) {
         let (view, settings) = (self.view, &self.settings);
         let (restart, size) = (settings.restart, settings.size);
-        let rules = Rules { restart, ranking: settings.ranking, budget: settings.budget };
+        let rules = Rules {
+            restart,
+            ranking: settings.ranking,
+            budget: settings.budget,
+            most_visited: if settings.certify { MAX_VISITED } else { usize::MAX },
+        };
         let (push, ranked) = (&mut self.push, &mut self.ranked);
         push.begin(view, node, &rules, epsilon);
         push.run(view, &rules, epsilon);

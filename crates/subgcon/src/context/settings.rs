@@ -110,6 +110,14 @@ impl ContextSettings {
                     "choose at least 1; the released program takes 10",
                 ));
             }
+            Method::Exact if self.restart < 1e-4 => {
+                return Err(Error::setting(
+                    "restart",
+                    self.restart,
+                    "method exact takes about 39 / restart steps; choose at least 1e-4, or method \
+                     push",
+                ));
+            }
             Method::Power { .. } | Method::Exact if self.certify => {
                 return Err(Error::setting(
                     "certify",
@@ -169,6 +177,10 @@ mod tests {
             (
                 ContextSettings { method: Method::Exact, certify: true, ..base.clone() },
                 "certify = true: only push",
+            ),
+            (
+                ContextSettings { method: Method::Exact, restart: 1e-9, ..base.clone() },
+                "restart = 0.000000001: method exact",
             ),
             (ContextSettings { budget: 0, ..base }, "budget = 0: allow"),
         ];

@@ -61,7 +61,7 @@ const MANY: u16 = u16::MAX;
 #[derive(Debug)]
 pub struct AdjacencyView<'a> {
     // Slices: an `Array` asks on every access whether it is mapped, which costs
-    // half the speed of a push.
+    // a tenth of the speed of a push.
     offsets: &'a [u64],
     neighbours: &'a [u32],
     weights: Option<&'a [f32]>,
@@ -163,8 +163,8 @@ impl GraphView for AdjacencyView<'_> {
 }
 
 /// Reads the first arc of each node. The reads do not wait for one another, so
-/// what is not in the cache arrives together: twice the speed of what reads these
-/// lists next, one after another.
+/// what is not in the cache arrives together, and whoever reads the lists one after
+/// another need not wait: 1.0 to 1.15 times the speed of a push.
 pub(super) fn touch<V: GraphView>(view: &V, nodes: impl Iterator<Item = u32>) {
     let read = nodes
         .fold(0, |read, node| read ^ view.neighbours(node).first().copied().unwrap_or_default());

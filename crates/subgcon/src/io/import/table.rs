@@ -60,6 +60,7 @@ impl Table {
             source: self.source_column.clone(),
             target: self.target_column.clone(),
             weight: self.weight_column.clone(),
+            unweighted: store.unweighted(),
         };
         let progress = store.progress();
         let edges = EdgeTables { files: &self.edges, columns: &columns, text, progress };

@@ -73,6 +73,11 @@ impl<'a> StoreWriter<'a> {
         self.progress
     }
 
+    /// Whether weights are forgotten, so that they need not be read.
+    pub fn unweighted(&self) -> bool {
+        self.options.unweighted
+    }
+
     fn nodes(&self) -> u64 {
         self.topology.as_ref().expect("topology is written first").nodes
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::columnar::{ColumnarTable, Rows};
-use super::csv::{Block, TextTable};
+use super::csv::{Block, Records, TextTable, field_text, ragged};
 use super::discover::{Compact, Discovery, RawEdges};
 use super::values::{self, BadValue, RawIds};
 use super::{EdgeColumns, EdgePlaces, TableKind, TextOptions};
@@ -75,7 +75,11 @@ impl EdgeTables<'_> {
                 let compact = |raw: RawEdges, place: &PlaceOf<'_>| lookup(raw, nodes, place);
                 match self.read(Spelling::Texts, compact, &mut |_| Ok(())) {
                     Err(Stop::Failed(error)) => Err(error),
-                    _ => unreachable!("the id that stopped the first reading stops this one"),
+                    _ => {
+                        let path = self.files.first().map_or(Path::new("edges"), |path| path);
+                        let problem = "the file changed while it was read";
+                        Err(Error::input(path, problem, "import it again; a pipe will not do"))
+                    }
                 }
             }
         }
@@ -176,7 +180,6 @@ impl EdgeTables<'_> {
         take: &mut dyn FnMut(T) -> Result<()>,
     ) -> Result<(), Stop> {
         const BLOCK: usize = 32 << 20;
-        const PIECE: usize = 1 << 20;
         let name = super::file_name(&table.path);
         let size = std::fs::metadata(&table.path).map_or(0, |file| file.len());
         // Packed bytes are not the bytes that are counted here.
@@ -191,7 +194,7 @@ impl EdgeTables<'_> {
                     let raw = piece.parse(spelling)?;
                     Ok(compact(raw, &PlaceOf::Piece(&piece))?)
                 };
-                current.pieces(PIECE).par_iter().map(parse_piece).collect()
+                current.pieces().par_iter().map(parse_piece).collect()
             };
             // The next block is read (and unpacked) while this one is parsed.
             let (parsed, next): (_, Result<Option<Block>>) =
@@ -324,25 +327,8 @@ impl TextPiece<'_> {
             }
             (true, spelling) => {
                 let mut rows = TextRows::default();
-                let mut reader = csv::ReaderBuilder::new()
-                    .delimiter(self.shape.delimiter)
-                    .comment(self.shape.comment)
-                    .has_headers(false)
-                    .flexible(true)
-                    .from_reader(self.bytes);
-                let mut record = csv::ByteRecord::new();
-                loop {
-                    let more = reader.read_byte_record(&mut record).map_err(|error| {
-                        Error::input(
-                            Place::line(&self.shape.path, self.line),
-                            error.to_string(),
-                            "mend the record",
-                        )
-                    })?;
-                    if !more {
-                        break;
-                    }
-                    let line = self.line + record.position().map_or(0, |p| p.line() - 1);
+                let mut records = self.records();
+                while let Some((line, record)) = records.next(&self.shape.path)? {
                     rows.push(self, line, record.len(), |column| record.get(column))?;
                 }
                 match spelling {
@@ -367,22 +353,15 @@ impl TextPiece<'_> {
         if !self.quoted {
             return self.plain_lines().nth(row).map_or(self.line, |(line, _)| line);
         }
-        let mut reader = csv::ReaderBuilder::new()
-            .delimiter(self.shape.delimiter)
-            .comment(self.shape.comment)
-            .has_headers(false)
-            .flexible(true)
-            .from_reader(self.bytes);
-        let record = reader.byte_records().nth(row).and_then(Result::ok);
-        self.line + record.and_then(|r| r.position().map(|p| p.line() - 1)).unwrap_or(0)
+        let mut records = self.records();
+        for _ in 0..row {
+            let _ = records.next(&self.shape.path);
+        }
+        records.next(&self.shape.path).ok().flatten().map_or(self.line, |(line, _)| line)
     }
 
-    fn ragged(&self, line: u64, fields: usize) -> Error {
-        Error::input(
-            Place::line(&self.shape.path, line),
-            format!("the row has {fields} fields, the table has {} columns", self.shape.fields),
-            "mend the row; a delimiter inside a field needs quotes around it",
-        )
+    fn records(&self) -> Records<'_> {
+        Records::new(self.bytes, self.line, self.shape.delimiter, self.shape.comment)
     }
 
     fn weight(&self, line: u64, field: &[u8]) -> Result<f32> {
@@ -406,8 +385,10 @@ impl TextPiece<'_> {
         let mut line = self.line;
         while !rest.is_empty() {
             let mut ends = [0i64; 2];
+            let mut weight = 0..0;
             let mut at = 0;
-            let mut usual = true;
+            let mut usual =
+                self.shape.comment.is_none() || rest.first().copied() != self.shape.comment;
             for field in 0..fields {
                 let start = at;
                 if field == places.source || field == places.target {
@@ -426,8 +407,8 @@ impl TextPiece<'_> {
                 } else {
                     let skip = memchr::memchr2(delimiter, b'\n', &rest[at..]);
                     at += skip.unwrap_or(rest.len() - at);
-                    if Some(field) == places.weight && usual {
-                        weights.push(self.weight(line, trim_return(&rest[start..at]))?);
+                    if Some(field) == places.weight {
+                        weight = start..at;
                     }
                 }
                 if field + 1 < fields {
@@ -444,12 +425,14 @@ impl TextPiece<'_> {
             }
             usual &= matches!(rest.get(at), None | Some(b'\n'));
             if usual {
+                if places.weight.is_some() {
+                    weights.push(self.weight(line, trim_return(&rest[weight]))?);
+                }
                 rest = rest.get(at + 1..).unwrap_or_default();
             } else {
                 let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
                 let (unusual, after) = (&rest[..end], rest.get(end + 1..).unwrap_or_default());
                 rest = after;
-                weights.truncate(sources.len());
                 let piece = TextPiece { bytes: unusual, line, ..*self };
                 let mut rows = TextRows::default();
                 for (line, bytes) in piece.plain_lines() {
@@ -498,14 +481,12 @@ impl TextRows {
     ) -> Result<()> {
         let places = piece.shape.places;
         if count != piece.shape.fields {
-            return Err(piece.ragged(line, count));
+            return Err(ragged(&piece.shape.path, line, count, piece.shape.fields));
         }
         let id = |column: usize| -> Result<&str> {
             let bytes = field(column).unwrap_or_default().trim_ascii();
             let place = || Place::line(&piece.shape.path, line);
-            let text = std::str::from_utf8(bytes).map_err(|_| {
-                Error::input(place(), "the text is not UTF-8", "save the file as UTF-8")
-            })?;
+            let text = field_text(bytes, &place)?;
             match text.is_empty() {
                 true => Err(Error::input(place(), "the id is empty", "give every row two ids")),
                 false => Ok(text),

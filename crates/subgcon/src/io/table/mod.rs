@@ -99,6 +99,8 @@ pub(crate) struct EdgeColumns {
     pub(crate) source: Option<String>,
     pub(crate) target: Option<String>,
     pub(crate) weight: Option<String>,
+    /// Leave weights unread.
+    pub(crate) unweighted: bool,
 }
 
 /// Places of an edge table's columns.
@@ -142,7 +144,11 @@ impl EdgeColumns {
         }
         let weight =
             find_column(path, names, self.weight.as_deref(), &["weight"], "--weight-column")?;
-        Ok(EdgePlaces { source, target, weight })
+        if let Some(weight) = weight.filter(|&weight| weight == source || weight == target) {
+            let problem = format!("column {:?} cannot be an end and the weight", names[weight]);
+            return Err(Error::input(path, problem, "name another column with --weight-column"));
+        }
+        Ok(EdgePlaces { source, target, weight: weight.filter(|_| !self.unweighted) })
     }
 }
 

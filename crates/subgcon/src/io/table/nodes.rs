@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::columnar::{ColumnarTable, Rows};
-use super::csv::{TextTable, open_bytes};
+use super::csv::{TextTable, field_text};
 use super::{TableKind, TextOptions, find_column, missing_column, values};
 use crate::error::{Error, Place, Result, shown};
 use crate::graph::{Ids, Role, Strings, canonical_integer, node_count};
@@ -155,7 +155,7 @@ impl NodeTable {
         list: &mut ListBuilder,
         progress: &dyn Progress,
     ) -> Result<()> {
-        each_record(&self.path, delimiter, self.text, |line, record| {
+        TextTable::open(&self.path, delimiter, self.text)?.each_record(|line, record| {
             let place = || Place::line(&self.path, line);
             let id = text_field(record, self.id, &place)?.trim();
             if id.is_empty() {
@@ -170,7 +170,7 @@ impl NodeTable {
                 roles.push(role(text_field(record, column, &place)?, &place)? as u8);
             }
             progress.advance(1);
-            Ok(())
+            Ok(true)
         })
     }
 
@@ -229,11 +229,11 @@ impl NodeTable {
         progress: &dyn Progress,
     ) -> Result<()> {
         let mut row = Vec::new();
-        each_record(&self.path, delimiter, self.text, |line, record| {
+        TextTable::open(&self.path, delimiter, self.text)?.each_record(|line, record| {
             let place = || Place::line(&self.path, line);
             row.clear();
             match &self.features {
-                FeatureColumns::None => return Ok(()),
+                FeatureColumns::None => return Ok(false),
                 FeatureColumns::List(column, width) => {
                     let field = text_field(record, *column, &place)?;
                     for number in list_items(field) {
@@ -256,7 +256,8 @@ impl NodeTable {
                 }
             }
             progress.advance(1);
-            sink.dense(&row).map_err(|error| error.at(place()))
+            sink.dense(&row).map_err(|error| error.at(place()))?;
+            Ok(true)
         })
     }
 
@@ -307,13 +308,19 @@ type ListWidth<'a> = Box<dyn Fn(usize) -> Result<Option<usize>> + 'a>;
 type Inspected<'a> = (Vec<String>, Vec<usize>, ListWidth<'a>);
 
 /// Names, numeric columns and, for any column, the width of its lists. In text
-/// the first record tells: a column whose first value is a number is numeric.
+/// the first value that is not empty tells: where it is a number, so are all.
 fn inspect_text(path: &Path, delimiter: u8, text: TextOptions) -> Result<Inspected<'_>> {
-    let names = TextTable::open(path, delimiter, text)?.names;
-    let mut first: Vec<String> = Vec::new();
-    each_record_until(path, delimiter, text, |_, record| {
-        first = record.iter().map(|f| String::from_utf8_lossy(f).trim().to_owned()).collect();
-        Ok(false)
+    const LOOK_AT: usize = 10_000;
+    let table = TextTable::open(path, delimiter, text)?;
+    let names = table.names.clone();
+    let mut first = vec![String::new(); names.len()];
+    let mut seen = 0;
+    table.each_record(|_, record| {
+        for (first, field) in first.iter_mut().zip(record).filter(|(first, _)| first.is_empty()) {
+            *first = String::from_utf8_lossy(field).trim().to_owned();
+        }
+        seen += 1;
+        Ok(seen < LOOK_AT && first.iter().any(String::is_empty))
     })?;
     let is_number = |field: &String| field.parse::<f32>().is_ok();
     let numeric = (0..first.len()).filter(|&column| is_number(&first[column])).collect();
@@ -349,12 +356,13 @@ fn first_list_width(table: &ColumnarTable, column: usize) -> Result<usize> {
     for group in 0..table.groups() {
         table.read_group(group, &[column], |rows| {
             let array = &rows.columns[0];
-            if width.is_none() && !array.is_empty() {
+            let row = (0..array.len()).find(|&row| !array.is_null(row));
+            if let (None, Some(row)) = (width, row) {
                 width = Some(match array.data_type() {
                     arrow_schema::DataType::List(_) => {
-                        array.as_list::<i32>().value_length(0) as usize
+                        array.as_list::<i32>().value_length(row) as usize
                     }
-                    _ => array.as_list::<i64>().value_length(0) as usize,
+                    _ => array.as_list::<i64>().value_length(row) as usize,
                 });
             }
             Ok(())
@@ -384,44 +392,7 @@ fn text_field<'r>(
     column: usize,
     place: &dyn Fn() -> Place,
 ) -> Result<&'r str> {
-    std::str::from_utf8(record.get(column).unwrap_or_default())
-        .map_err(|_| Error::input(place(), "the text is not UTF-8", "save the file as UTF-8"))
-}
-
-/// Calls `each` with the line and fields of every record after the header.
-fn each_record(
-    path: &Path,
-    delimiter: u8,
-    text: TextOptions,
-    mut each: impl FnMut(u64, &csv::ByteRecord) -> Result<()>,
-) -> Result<()> {
-    each_record_until(path, delimiter, text, |line, record| each(line, record).map(|()| true))
-}
-
-/// The same, until `each` returns false.
-fn each_record_until(
-    path: &Path,
-    delimiter: u8,
-    text: TextOptions,
-    mut each: impl FnMut(u64, &csv::ByteRecord) -> Result<bool>,
-) -> Result<()> {
-    let table = TextTable::open(path, delimiter, text)?;
-    let mut reader = table.records(open_bytes(path)?);
-    let mut record = csv::ByteRecord::new();
-    let mut header = !text.no_header;
-    while reader.read_byte_record(&mut record).map_err(|error| table.failed(&error, 1))? {
-        if std::mem::take(&mut header) {
-            continue;
-        }
-        let line = record.position().map_or(0, csv::Position::line);
-        if record.len() != table.names.len() {
-            return Err(table.ragged(line, record.len()));
-        }
-        if !each(line, &record)? {
-            break;
-        }
-    }
-    Ok(())
+    field_text(record.get(column).unwrap_or_default(), place)
 }
 
 struct ListBuilder {
