@@ -88,7 +88,7 @@ fn demo_makes_the_promised_graph_and_can_be_repeated() {
     assert_eq!(place.entries(), ["demo.graph", "demo.graph.contexts"]);
     // What is not a demo is not replaced.
     place.write("mine", "precious");
-    assert!(place.fail("demo -o mine").contains("already exists"));
+    assert!(place.fail("demo -o mine").contains("is there already and is no demo"));
 }
 
 #[test]
@@ -145,6 +145,9 @@ fn bad_input_fails_with_status_1_and_leaves_nothing() {
     let message = place.fail("generate communities --mixing 2 -o g.graph");
     assert!(message.contains("--mixing = 2"), "{message}");
     assert_eq!(place.entries(), ["e.csv", "n.csv"]);
+    let told = place.fail("import npz missing.npz -o g.graph");
+    assert_eq!(told.matches("No such file").count(), 1, "{told}");
+    place.command("import table --edges e.csv --id-column x -o x.graph").assert().code(2);
     place.command("import").assert().code(2);
     place.command("import table -o x.graph").assert().code(2);
     place.command("import table --edges e.csv --delimiter xx -o x.graph").assert().code(2);
@@ -168,6 +171,7 @@ fn generated_graphs_are_the_same_for_any_number_of_threads() {
         let [one, two] = [1, 2].map(|t| bytes_below(&place.path(&format!("{kind}{t}.graph"))));
         assert!(one == two, "{kind}");
     }
+    place.run("generate powerlaw --nodes 100 --edges 300 --quadrants 0.4,0.2,0.2,0.2 -o q.graph");
     let info = place.json("info c1.graph --json --verify");
     assert_eq!((&info["nodes"], &info["features"]["storage"]), (&20000.into(), &"dense".into()));
     assert_eq!(info["splits"].as_array().unwrap().len(), 3);

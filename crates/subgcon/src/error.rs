@@ -16,14 +16,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The operating system refused to read or write something.
-    #[error("{}: cannot {action}: {source}", path.display())]
+    #[error("{}: cannot {action}: {cause}", path.display())]
     Io {
         /// What was being done, as a verb: "open", "write".
         action: &'static str,
         /// The file or folder it was done to.
         path: PathBuf,
         /// What the operating system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// A file from outside holds something that cannot be used.
     #[error("{place}: {problem}; {remedy}")]
@@ -64,7 +64,7 @@ impl Error {
     /// For `map_err` on file operations.
     pub fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
-        move |source| Error::Io { action, path, source }
+        move |cause| Error::Io { action, path, cause }
     }
 
     /// A fault in a file from outside.

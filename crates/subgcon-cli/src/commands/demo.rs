@@ -7,7 +7,7 @@ use clap::Args;
 use subgcon::graph::generate::Communities;
 use subgcon::io::store::{Store, StoreOptions, StoreWriter};
 
-use super::{contexts, info, report_written};
+use super::{contexts, info, report_written, shell_word};
 use crate::progress::Bars;
 
 #[derive(Debug, Args)]
@@ -26,6 +26,9 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     let path = &arguments.output;
     // Only what a demo wrote is replaced without being asked.
     let ours = Store::open(path).is_ok_and(|store| store.manifest().origin.format == FORMAT);
+    if path.exists() && !ours {
+        anyhow::bail!("{}: is there already and is no demo; choose a name with -o", path.display());
+    }
     let options = StoreOptions { replace: ours, ..StoreOptions::default() };
     let mut store = StoreWriter::create(path, options, progress)?;
     let communities = Communities { seed: arguments.seed, ..Communities::default() };
@@ -51,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     drop(out);
     contexts::run(&contexts::Arguments::of(path), progress)?;
     let mut out = std::io::stdout().lock();
-    let shown = path.display();
+    let shown = shell_word(path);
     writeln!(out, "\nwhat to type next:")?;
     writeln!(out, "  subgcon contexts {shown} --node 7     look at one context")?;
     writeln!(out, "  subgcon info {shown} --verify     check every byte of it")?;

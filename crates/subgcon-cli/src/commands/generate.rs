@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use subgcon::graph::generate::{Communities, FeatureKind, PowerLaw};
 use subgcon::io::store::{StoreOptions, StoreWriter};
 
-use super::report_written;
+use super::{report_written, shell_word};
 use crate::progress::Bars;
 
 #[derive(Debug, Args)]
@@ -42,12 +42,22 @@ enum Model {
         #[arg(long, default_value_t = 1_000_000)]
         edges: u64,
         /// Shares of the four quadrants of the adjacency matrix, the largest first
-        #[arg(long, value_delimiter = ',', num_args = 4, value_name = "A,B,C,D",
-              default_values_t = [0.57, 0.19, 0.19, 0.05])]
-        quadrants: Vec<f64>,
+        #[arg(long, value_name = "A,B,C,D", value_parser = quadrants,
+              default_value = "0.57,0.19,0.19,0.05")]
+        quadrants: Quadrants,
         #[command(flatten)]
         target: Target,
     },
+}
+
+/// Four shares in one argument.
+#[derive(Debug, Clone, Copy)]
+struct Quadrants([f64; 4]);
+
+fn quadrants(text: &str) -> Result<Quadrants, String> {
+    let shares: Result<Vec<f64>, _> = text.split(',').map(|share| share.trim().parse()).collect();
+    let shares = shares.ok().and_then(|shares| shares.try_into().ok());
+    shares.map(Quadrants).ok_or_else(|| "give four numbers: A,B,C,D".into())
 }
 
 #[derive(Debug, Args)]
@@ -108,8 +118,12 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
             store.finish(origin)?
         }
         Model::Powerlaw { nodes, edges, quadrants, .. } => {
-            let quadrants = [quadrants[0], quadrants[1], quadrants[2], quadrants[3]];
-            let settings = PowerLaw { nodes: *nodes, edges: *edges, quadrants, seed: target.seed };
+            let settings = PowerLaw {
+                nodes: *nodes,
+                edges: *edges,
+                quadrants: quadrants.0,
+                seed: target.seed,
+            };
             settings.validate()?;
             let mut store = create()?;
             let origin = settings.store(&mut store)?;
@@ -118,7 +132,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     };
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", report_written(&target.output, &manifest))?;
-    writeln!(out, "next: subgcon info {}", target.output.display())?;
+    writeln!(out, "next: subgcon info {}", shell_word(&target.output))?;
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use subgcon::graph::{Duplicates, EdgeRules};
 use subgcon::io::import::{GraphSage, GraphSaint, Musae, Npz, Ogb, Planetoid, Table};
 use subgcon::io::store::{StoreOptions, StoreWriter};
 
-use super::report_written;
+use super::{report_written, shell_word};
 use crate::progress::Bars;
 
 #[derive(Debug, Args)]
@@ -132,22 +132,22 @@ struct TableArguments {
     #[arg(long, value_name = "NAME")]
     weight_column: Option<String>,
     /// Column of a node's id [usual: id, node_id, nodeId, nid]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "nodes")]
     id_column: Option<String>,
     /// Column of a node's class [usual: label]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "nodes")]
     label_column: Option<String>,
     /// Column of a node's split: train, validation, test [usual: split]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "nodes")]
     split_column: Option<String>,
     /// Feature columns: one list column, or numeric ones [usual: features, else every numeric column]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "nodes")]
     feature_columns: Vec<String>,
     /// Take no features from the node table
     #[arg(long, conflicts_with = "feature_columns")]
     no_features: bool,
     /// Create nodes that edges name and the node table does not
-    #[arg(long)]
+    #[arg(long, requires = "nodes")]
     create_missing: bool,
     /// Delimiter of text tables, one character or "tab" [default: by the file's name]
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
@@ -216,7 +216,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     let manifest = store.finish(origin)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", report_written(&target.output, &manifest))?;
-    writeln!(out, "next: subgcon info {}", target.output.display())?;
+    writeln!(out, "next: subgcon info {}", shell_word(&target.output))?;
     Ok(())
 }
 

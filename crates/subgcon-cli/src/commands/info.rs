@@ -9,6 +9,7 @@ use subgcon::graph::{Components, DegreeSummary, components, degrees};
 use subgcon::io::store::{Dropped, FeatureStorage, LabelKind, Manifest, Origin, SplitEntry, Store};
 use subgcon::progress::Progress;
 
+use super::shortened;
 use crate::format::{bar, bytes, counted, percent, thousands};
 use crate::progress::Bars;
 
@@ -62,6 +63,8 @@ struct FeatureReport {
     nonzeros: u64,
     density: f64,
     zero_feature_nodes: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    names: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -103,6 +106,7 @@ fn report(store: &Store, verified: bool, progress: &dyn Progress) -> anyhow::Res
         nonzeros: entry.nonzeros,
         density: entry.nonzeros as f64 / (manifest.nodes as f64 * entry.width as f64),
         zero_feature_nodes: entry.zero_rows,
+        names: entry.names.clone(),
     });
     let labels = manifest.labels.as_ref().map(|entry| LabelReport {
         kind: entry.kind,
@@ -266,13 +270,4 @@ fn text(report: &Report) -> String {
         );
     }
     lines.join("\n") + "\n"
-}
-
-/// The first few of many.
-fn shortened(items: &[String], most: usize) -> String {
-    let shown = items.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
-    match items.len().saturating_sub(most) {
-        0 => shown,
-        more => format!("{shown}, … {more} more"),
-    }
 }

@@ -12,6 +12,26 @@ use subgcon::io::store::Manifest;
 
 use crate::format::{counted, thousands};
 
+/// A path as a shell takes it.
+fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=@%:,~".contains(c);
+    match text.chars().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
+/// The first few of many, safe to print.
+fn shortened(items: &[String], most: usize) -> String {
+    let printable = |item: &String| item.chars().flat_map(char::escape_debug).collect::<String>();
+    let shown = items.iter().take(most).map(printable).collect::<Vec<_>>().join(", ");
+    match items.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown}, … {more} more"),
+    }
+}
+
 /// What was written, what was left out, and what to type next.
 fn report_written(path: &Path, manifest: &Manifest) -> String {
     let mut lines = Vec::new();
@@ -28,7 +48,8 @@ fn report_written(path: &Path, manifest: &Manifest) -> String {
         first += &format!(", {} ({storage})", counted(features.width, "feature"));
     }
     if let Some(labels) = &manifest.labels {
-        first += &format!(", {} classes", thousands(labels.classes));
+        let noun = if labels.classes == 1 { "class" } else { "classes" };
+        first += &format!(", {} {noun}", thousands(labels.classes));
     }
     if !manifest.splits.is_empty() {
         first += &format!(", {}", counted(manifest.splits.len() as u64, "split"));
@@ -56,6 +77,9 @@ fn report_written(path: &Path, manifest: &Manifest) -> String {
             "created {} that only edges name",
             counted(dropped.created_nodes, "node")
         ));
+    }
+    if let Some(features) = manifest.features.as_ref().filter(|entry| !entry.names.is_empty()) {
+        notes.push(format!("features from columns {}", shortened(&features.names, 10)));
     }
     if let Some(unused) = manifest.origin.settings.get("unused columns") {
         notes.push(format!("columns not used: {unused}"));

@@ -69,6 +69,7 @@ impl EdgeList {
     /// would have the operating system clear every page twice.
     pub fn append(&mut self, chunk: &EdgeChunk) {
         const ENOUGH: usize = 1 << 20;
+        assert_eq!(chunk.sources.len(), chunk.targets.len(), "an edge has two ends");
         if chunk.len() >= ENOUGH {
             return self.push(chunk.clone());
         }

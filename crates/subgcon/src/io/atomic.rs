@@ -1,9 +1,11 @@
 //! A folder that appears whole or not at all.
 //!
 //! Files are written into a hidden folder beside the final one, made durable,
-//! and the folder is renamed. A crash, a kill or a full disk leaves at most the
-//! hidden folder; the next write under the same name clears it away, unless its
-//! writer still lives (it holds a lock on a file inside).
+//! and the folder is renamed; where it replaces another, the two exchange their
+//! names in one step. A crash, a kill or a full disk leaves at most the hidden
+//! folder; the next write under the same name clears it away, unless its writer
+//! still lives: it holds a lock on a file inside, from before the folder has its
+//! hidden name until after it has its final one.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -26,29 +28,31 @@ impl PartialFolder {
     /// anything already there is an error now, before hours of work.
     pub(crate) fn create(target: &Path, replace: bool) -> Result<PartialFolder> {
         let name = target.file_name().ok_or_else(|| {
-            Error::setting(
-                "--output",
-                target.display(),
-                "give a name for the folder, not a path that ends in ..",
-            )
+            Error::setting("--output", target.display(), "give a name for the folder")
         })?;
         if !replace && target.symlink_metadata().is_ok() {
             return Err(Error::Exists(target.to_path_buf()));
         }
-        let parent = match target.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
+        let parent = parent_of(target);
         let prefix = format!(".{}.", name.to_string_lossy());
         remove_abandoned(parent, &prefix)?;
-        let folder = parent.join(format!("{prefix}{}.partial", std::process::id()));
-        fs::create_dir(&folder).map_err(Error::io("create", &folder))?;
-        let mut partial =
-            PartialFolder { target: target.to_path_buf(), folder, lock: None, replace };
-        let path = partial.path(LOCK);
+        // Under another name until the lock is held, so that nobody clears it away.
+        let process = std::process::id();
+        let unlocked = parent.join(format!("{prefix}{process}.new"));
+        fs::create_dir(&unlocked).map_err(Error::io("create", &unlocked))?;
+        let mut partial = PartialFolder {
+            target: target.to_path_buf(),
+            folder: unlocked.clone(),
+            lock: None,
+            replace,
+        };
+        let path = unlocked.join(LOCK);
         let lock = File::create(&path).map_err(Error::io("create", &path))?;
         lock.lock().map_err(Error::io("lock", &path))?;
         partial.lock = Some(lock);
+        let folder = parent.join(format!("{prefix}{process}.partial"));
+        fs::rename(&unlocked, &folder).map_err(Error::io("create", &folder))?;
+        partial.folder = folder;
         Ok(partial)
     }
 
@@ -62,26 +66,17 @@ impl PartialFolder {
         &self.target
     }
 
-    /// Renames the folder to its final name. Files inside are durable already.
+    /// Gives the folder its final name. Files inside are durable already.
     pub(crate) fn finish(mut self) -> Result<()> {
-        self.lock = None;
-        let lock = self.path(LOCK);
-        fs::remove_file(&lock).map_err(Error::io("remove", &lock))?;
-        let old = self.folder.with_extension("old");
-        if self.target.symlink_metadata().is_ok() {
-            if !self.replace {
-                return Err(Error::Exists(self.target.clone()));
-            }
-            fs::rename(&self.target, &old).map_err(Error::io("replace", &self.target))?;
+        if self.replace && self.target.symlink_metadata().is_ok() {
+            exchange(&self.folder, &self.target)?;
+            // What was there before lies under the hidden name now; dropping removes it.
+        } else {
+            rename_folder(&self.folder, &self.target)?;
+            self.folder = PathBuf::new();
         }
-        rename_folder(&self.folder, &self.target)?;
-        self.folder = PathBuf::new();
-        if old.is_dir() {
-            fs::remove_dir_all(&old).map_err(Error::io("remove", &old))?;
-        } else if old.exists() {
-            fs::remove_file(&old).map_err(Error::io("remove", &old))?;
-        }
-        Ok(())
+        let lock = self.target.join(LOCK);
+        fs::remove_file(&lock).map_err(Error::io("remove", &lock))
     }
 }
 
@@ -98,10 +93,37 @@ impl Drop for PartialFolder {
 /// Gives a folder whose files are durable its final name, durably.
 pub(crate) fn rename_folder(folder: &Path, target: &Path) -> Result<()> {
     sync_folder(folder)?;
-    fs::rename(folder, target).map_err(Error::io("rename to", target))?;
-    match target.parent() {
-        Some(parent) if parent != Path::new("") => sync_folder(parent),
-        _ => sync_folder(Path::new(".")),
+    fs::rename(folder, target).map_err(|source| match source.kind() {
+        std::io::ErrorKind::DirectoryNotEmpty | std::io::ErrorKind::AlreadyExists => {
+            Error::Exists(target.to_path_buf())
+        }
+        _ => Error::io("rename to", target)(source),
+    })?;
+    sync_folder(parent_of(target))
+}
+
+/// Lets two folders exchange their names, durably.
+fn exchange(folder: &Path, target: &Path) -> Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    sync_folder(folder)?;
+    let exchanged = renameat_with(CWD, folder, CWD, target, RenameFlags::EXCHANGE);
+    if exchanged.is_err() {
+        // Not every file system can: by way of a third name then, and back on failure.
+        let aside = folder.with_extension("old");
+        fs::rename(target, &aside).map_err(Error::io("replace", target))?;
+        if let Err(source) = fs::rename(folder, target) {
+            fs::rename(&aside, target).map_err(Error::io("put back", target))?;
+            return Err(Error::io("replace", target)(source));
+        }
+        fs::rename(&aside, folder).map_err(Error::io("remove", &aside))?;
+    }
+    sync_folder(parent_of(target))
+}
+
+fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
     }
 }
 
@@ -125,7 +147,11 @@ fn remove_abandoned(parent: &Path, prefix: &str) -> Result<()> {
             Err(_) => false,
         };
         if !alive {
-            fs::remove_dir_all(&path).map_err(Error::io("remove", &path))?;
+            match fs::remove_dir_all(&path) {
+                // Somebody else cleared it away at the same time.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                removed => removed.map_err(Error::io("remove", &path))?,
+            }
         }
     }
     Ok(())
@@ -180,6 +206,29 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(target.join("x")).unwrap(), "new");
         assert_eq!(names(root.path()), ["a.graph"]);
+    }
+
+    #[test]
+    fn many_writers_of_one_name_leave_one_whole_folder() {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("a.graph");
+        fs::create_dir(&target).unwrap();
+        fs::write(target.join("x"), "0").unwrap();
+        // Process numbers tell writers apart, so they take turns with the cleaning.
+        for round in 0..50 {
+            let partial = PartialFolder::create(&target, true).unwrap();
+            fs::write(partial.path("x"), round.to_string()).unwrap();
+            let prefix = ".a.graph.";
+            std::thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(|| remove_abandoned(root.path(), prefix).unwrap());
+                }
+                scope.spawn(|| partial.finish().unwrap());
+            });
+            assert_eq!(fs::read_to_string(target.join("x")).unwrap(), round.to_string());
+        }
+        assert_eq!(names(root.path()), ["a.graph"]);
+        assert_eq!(names(&target), ["x"]);
     }
 
     #[test]

@@ -267,9 +267,12 @@ fn ogb_files_that_do_not_fit() {
 fn musae_files_that_do_not_fit() {
     let with = |part: &str, text: &str| toy::musae().with(&format!("musae_toy_{part}"), text);
     refused(&with("edges.csv", ""), "is empty");
-    refused(&with("edges.csv", "10,20\n"), "the first line is an edge");
-    refused(&with("edges.csv", "a,b\n10,11\n"), "edges.csv:2: node 11 is in neither");
-    refused(&with("edges.csv", "a,b\n10\n"), "1 fields instead of 2");
+    refused(&with("edges.csv", "10,20\n"), "name the column with a header id_1,id_2");
+    refused(
+        &with("edges.csv", "id_1,id_2\n10,11\n"),
+        "edges.csv:2: node id 11 is not in musae_toy_target.csv",
+    );
+    refused(&with("edges.csv", "from,to\n10\n"), "the row has 1 fields, the table has 2 columns");
     refused(&with("features.json", r#"{"10": [0]}"#), "features.json[20]: the node is missing");
     refused(&with("features.json", r#"{"11": [0]}"#), "features.json[11]: the node is not in");
     refused(&with("features.json", r#"{"10": [0], "10": [1]}"#), "stands twice");
@@ -285,12 +288,9 @@ fn musae_files_that_do_not_fit() {
     refused(&with("features.json", &lists("")), "no features at all");
     refused(
         &with("target.csv", "name,page_type\na,b\n"),
-        "no column \"id\"; the columns are \"name\"",
+        "no column \"id\"; its columns are \"name\"",
     );
-    refused(
-        &with("target.csv", "id,page_type\n1,b,c\n"),
-        "target.csv:2: has 3 fields instead of 2",
-    );
+    refused(&with("target.csv", "id,page_type\n1,b,c\n"), "target.csv:2: the row has 3 fields");
     refused(&with("target.csv", "id,page_type\nx,b\n"), "node id \"x\" is not an integer");
     refused(&with("target.csv", "id,page_type\n10,b\n10,c\n"), "has node 10 twice");
     let mut other = toy::musae();
@@ -318,5 +318,5 @@ fn empty_graphs_are_refused() {
     let ogb = ogb.with("raw/edge.csv.gz", gzip("")).with("raw/edge_weight.csv", "");
     assert!(run(&ogb).is_err());
     let musae = toy::musae().with("musae_toy_target.csv", "id,page_type\n");
-    assert!(run(&musae.with("musae_toy_edges.csv", "a,b\n")).is_err());
+    assert!(run(&musae.with("musae_toy_edges.csv", "id_1,id_2\n")).is_err());
 }

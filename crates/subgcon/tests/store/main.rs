@@ -315,3 +315,61 @@ fn a_store_of_version_1_stays_readable() {
     assert_eq!(store.manifest().fingerprint, "a7cb10423a9b3d35e6c13a0e18d0f095");
     assert_eq!(store.ids().unwrap().text(3), "d d");
 }
+
+/// Writes a file of the store and makes the manifest's entry fit.
+fn replace_with_checksum(path: &Path, name: &str, bytes: &[u8]) {
+    fs::write(path.join(name), bytes).unwrap();
+    let text = fs::read_to_string(path.join("manifest.json")).unwrap();
+    let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+    manifest["arrays"][name]["blake3"] = blake3::hash(bytes).to_hex().to_string().into();
+    manifest["arrays"][name]["bytes"] = bytes.len().into();
+    fs::write(path.join("manifest.json"), manifest.to_string()).unwrap();
+}
+
+#[test]
+fn hostile_ids_with_a_fitting_checksum_are_refused_or_read() {
+    let root = tempfile::tempdir().unwrap();
+    let path = write(root.path(), 0.5).unwrap();
+    let whole = fs::read(path.join("ids.arrow")).unwrap();
+    for place in 0..whole.len() {
+        for value in [0x00, 0x7f, 0xff] {
+            let mut changed = whole.clone();
+            changed[place] = value;
+            replace_with_checksum(&path, "ids.arrow", &changed);
+            let _ = Store::open(&path).and_then(|store| store.verify(&Silent));
+        }
+    }
+}
+
+#[test]
+fn a_manifest_that_describes_something_else_is_found_by_verifying() {
+    let root = tempfile::tempdir().unwrap();
+    let path = write(root.path(), 0.5).unwrap();
+    let manifest = path.join("manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let change = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut changed = whole.clone();
+        change(&mut changed);
+        fs::write(&manifest, changed.to_string()).unwrap();
+        verify_error(&path)
+    };
+    let told = change(&|m| m["ids"]["contiguous"] = true.into());
+    assert!(told.contains("not as contiguous"), "{told}");
+    let told = change(&|m| m["ids"]["kind"] = "integer".into());
+    assert!(told.contains("holds no integers"), "{told}");
+    for part in ["features", "labels"] {
+        let told = change(&|m| m[part] = serde_json::Value::Null);
+        assert!(told.contains("and describes"), "{part}: {told}");
+    }
+    let told = change(&|m| m["splits"] = serde_json::json!([]));
+    assert!(told.contains("and describes"), "{told}");
+    let told = change(&|m| m["version"] = (1u64 << 40).into());
+    assert!(told.contains("install a newer subgcon"), "{told}");
+    let told = change(&|m| m["version"] = 0.into());
+    assert!(told.contains("no store has"), "{told}");
+    let told = change(&|m| m["features"]["width"] = (1u64 << 63).into());
+    assert!(told.contains("no store has"), "{told}");
+    let told = change(&|m| m["arrays"]["ids.arrow"]["bytes"] = u64::MAX.into());
+    assert!(told.contains("2^64"), "{told}");
+}

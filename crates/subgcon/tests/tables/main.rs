@@ -8,6 +8,7 @@
 mod harness;
 mod hostile;
 mod mutation;
+mod regressions;
 mod valid;
 
 use std::path::{Path, PathBuf};

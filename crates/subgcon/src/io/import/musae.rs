@@ -11,16 +11,17 @@
 //! target, in rising order of their ids; one of the two has to be there.
 
 use std::fmt;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 use super::source::{check_claim, json};
-use super::text::Lines;
 use crate::error::{Error, Place, Result, shown};
-use crate::graph::{EdgeChunk, EdgeList, IdIndex, Ids, Labels, MAX_NODES};
+use crate::graph::{IdIndex, Ids, Labels, MAX_NODES};
 use crate::io::store::{Origin, StoreWriter};
+use crate::io::table::csv::{TextTable, field_text};
+use crate::io::table::edges::{EdgeTables, KnownNodes};
+use crate::io::table::{EdgeColumns, TextOptions, file_name, find_column, missing_column};
 
 /// Columns that hold the class, the first one there is taken.
 const CLASS_COLUMNS: [&str; 4] = ["page_type", "ml_target", "target", "mature"];
@@ -76,7 +77,21 @@ impl Musae {
             let problem = format!("has node {} twice", duplicate.id);
             Error::input(path, problem, "give every node one row")
         })?;
-        store.topology(&ids, edges(&edges_path, &index)?)?;
+        let edges = EdgeTables {
+            files: std::slice::from_ref(&edges_path),
+            columns: &EdgeColumns {
+                named_by: Some("a header id_1,id_2"),
+                ..EdgeColumns::default()
+            },
+            text: TextOptions::default(),
+            progress: store.progress(),
+        };
+        let edges = edges.known(&KnownNodes {
+            index: &index,
+            listed_in: file_name(path),
+            remedy: "add the node there or remove the line",
+        })?;
+        store.topology(&ids, edges)?;
         if let (Some(path), Some(features)) = (&features_path, &features) {
             features.write(store, path, &ids, &index)?;
         }
@@ -116,49 +131,28 @@ impl Musae {
     }
 
     fn target(&self, path: &Path) -> Result<Target> {
-        let file = File::open(path).map_err(Error::io("open", path))?;
-        let mut table = csv::ReaderBuilder::new().flexible(true).from_reader(file);
-        let columns = table.byte_headers().map_err(|error| csv_error(path, &error))?.clone();
-        let column = |name: &str| columns.iter().position(|column| column == name.as_bytes());
-        let lacks = |what: String| {
-            let names: Vec<String> =
-                columns.iter().map(|name| shown(&String::from_utf8_lossy(name))).collect();
-            let remedy = format!("the columns are {}", names.join(", "));
-            Error::input(Place::line(path, 1), what, remedy)
-        };
+        let table = TextTable::open(path, b',', TextOptions::default())?;
+        let names = table.names.clone();
         // Twitch's tables have the site's own number as `id`.
-        let id_column = column("new_id")
-            .or_else(|| column("id"))
-            .ok_or_else(|| lacks("there is no column \"id\"".into()))?;
-        let class_column = match &self.label_column {
-            Some(name) => {
-                let found = column(name);
-                Some(found.ok_or_else(|| lacks(format!("there is no column {}", shown(name))))?)
-            }
-            None => CLASS_COLUMNS.iter().find_map(|name| column(name)),
-        };
+        let id_column = find_column(path, &names, None, &["new_id", "id"], "")?;
+        let id_column = id_column
+            .ok_or_else(|| missing_column(path, &names, "no column \"id\"", "the header `id`"))?;
+        let label = self.label_column.as_deref();
+        let class_column = find_column(path, &names, label, &CLASS_COLUMNS, "--label-column")?;
         let mut target = Target { ids: Vec::new(), classes: class_column.map(|_| Vec::new()) };
-        let mut record = csv::ByteRecord::new();
-        while table.read_byte_record(&mut record).map_err(|error| csv_error(path, &error))? {
-            let line = record.position().map_or(0, csv::Position::line);
-            let refuse =
-                |problem: String| Error::input(Place::line(path, line), problem, "mend the line");
-            if record.len() != columns.len() {
-                let (has, needs) = (record.len(), columns.len());
-                return Err(refuse(format!("has {has} fields instead of {needs}")));
-            }
-            let id = String::from_utf8_lossy(&record[id_column]);
-            let number = id
-                .trim()
-                .parse()
-                .map_err(|_| refuse(format!("node id {} is not an integer", shown(&id))))?;
+        table.each_record(|line, record| {
+            let place = || Place::line(path, line);
+            let id = field_text(&record[id_column], &place)?.trim();
+            let number = id.parse().map_err(|_| {
+                let problem = format!("node id {} is not an integer", shown(id));
+                Error::input(place(), problem, "mend the line")
+            })?;
             target.ids.push(number);
             if let (Some(classes), Some(column)) = (&mut target.classes, class_column) {
-                let class = std::str::from_utf8(&record[column])
-                    .map_err(|_| refuse("has a class that is not UTF-8".into()))?;
-                classes.push(class.trim().to_owned());
+                classes.push(field_text(&record[column], &place)?.trim().to_owned());
             }
-        }
+            Ok(true)
+        })?;
         Ok(target)
     }
 }
@@ -167,37 +161,6 @@ impl Musae {
 struct Target {
     ids: Vec<i64>,
     classes: Option<Vec<String>>,
-}
-
-fn csv_error(path: &Path, error: &csv::Error) -> Error {
-    let line = error.position().map_or(1, csv::Position::line);
-    Error::input(Place::line(path, line), error.to_string(), "mend the line")
-}
-
-fn edges(path: &Path, index: &IdIndex<'_>) -> Result<EdgeList> {
-    let mut lines = Lines::open(path)?;
-    if !lines.advance()? {
-        return Err(Error::input(path, "is empty", "fetch the file again"));
-    }
-    let [first, _] = lines.exactly()?;
-    if lines.number::<i64>(first, "an id").is_ok() {
-        return Err(lines.refuse("the first line is an edge", "put the header id_1,id_2 before it"));
-    }
-    let node = |lines: &Lines, field: &[u8]| {
-        let id: i64 = lines.number(field, "a node id")?;
-        index.integer(id).ok_or_else(|| {
-            let problem = format!("node {id} is in neither target.csv nor features.json");
-            lines.refuse(problem, "add the node or remove the line")
-        })
-    };
-    let mut chunk = EdgeChunk::default();
-    while lines.advance()? {
-        let [source, target] = lines.exactly()?;
-        chunk.push(node(&lines, source)?, node(&lines, target)?);
-    }
-    let mut edges = EdgeList::new();
-    edges.push(chunk);
-    Ok(edges)
 }
 
 /// The lists of `features.json` in the order of the file.

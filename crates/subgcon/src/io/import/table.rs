@@ -61,6 +61,7 @@ impl Table {
             target: self.target_column.clone(),
             weight: self.weight_column.clone(),
             unweighted: store.unweighted(),
+            named_by: None,
         };
         let progress = store.progress();
         let edges = EdgeTables { files: &self.edges, columns: &columns, text, progress };
@@ -128,7 +129,7 @@ impl Table {
         };
         let ids = Ids::Range(node_count(count)?);
         let edges = {
-            let index = ids.index().map_err(|_| unreachable_duplicate())?;
+            let index = ids.index().expect("a range has no duplicates");
             let listed_in = match &self.features {
                 Some(path) if self.node_count.is_none() => {
                     format!("0 to {} (the rows of {})", count as i64 - 1, file_name(path))
@@ -193,10 +194,10 @@ impl Table {
             (0..created)
                 .try_for_each(|_| sink.sparse(&[], &[]))
                 .map_err(|error| error.at(&table.path))
-        })
+        })?;
+        if let Some(names) = table.feature_names() {
+            store.feature_names(names);
+        }
+        Ok(())
     }
-}
-
-fn unreachable_duplicate() -> Error {
-    unreachable!("a range has no duplicates")
 }

@@ -214,6 +214,7 @@ impl FeatureSink {
             width: self.width as u64,
             nonzeros: self.nonzeros,
             zero_rows: self.zero_rows,
+            names: Vec::new(),
         })
     }
 

@@ -3,7 +3,7 @@
 //! Written in blocks of rows; integers as Int64, texts as LargeUtf8.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::{BufReader, BufWriter, Seek};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use super::damaged;
 use super::manifest::{IdEntry, IdKind};
 use crate::error::{Error, Result};
 use crate::graph::{Ids, Strings};
-use crate::io::array_file::ArrayEntry;
-use crate::io::array_file::checksum;
+use crate::io::guard::guarded;
+use crate::io::table::arrow_footer;
 
 const BLOCK: usize = 1 << 20;
 
@@ -51,13 +51,18 @@ pub(super) fn write_ids(path: &Path, ids: &Ids) -> Result<IdEntry> {
     Ok(IdEntry { kind, contiguous: matches!(ids, Ids::Range(_)) })
 }
 
-/// Reads the ids. The file's checksum comes first: its reader is not made for
-/// damaged files.
-pub(super) fn read_ids(path: &Path, file: &ArrayEntry, entry: &IdEntry, nodes: u64) -> Result<Ids> {
-    if checksum(path)? != *file {
-        return Err(damaged(path, "was changed: its checksum is not the manifest's"));
-    }
-    let file = File::open(path).map_err(Error::io("open", path))?;
+/// Reads the ids. A damaged file is an error, whatever its reader makes of it.
+pub(super) fn read_ids(path: &Path, entry: &IdEntry, nodes: u64) -> Result<Ids> {
+    guarded(path, || read_ids_unguarded(path, entry, nodes)).map_err(|error| match error {
+        Error::Input { problem, .. } => damaged(path, problem),
+        other => other,
+    })
+}
+
+fn read_ids_unguarded(path: &Path, entry: &IdEntry, nodes: u64) -> Result<Ids> {
+    let mut file = File::open(path).map_err(Error::io("open", path))?;
+    arrow_footer::check(&mut file).map_err(|problem| damaged(path, problem))?;
+    file.rewind().map_err(Error::io("read", path))?;
     let failed = |error: ArrowError| damaged(path, error.to_string());
     let reader = FileReader::try_new(BufReader::new(file), None).map_err(failed)?;
     let (mut integers, mut texts) = (Vec::new(), Strings::default());

@@ -97,6 +97,9 @@ pub struct FeatureEntry {
     pub nonzeros: u64,
     /// Nodes whose entries are all zero.
     pub zero_rows: u64,
+    /// The user's names of the columns; empty where they have none.
+    #[serde(default)]
+    pub names: Vec<String>,
 }
 
 /// How labels are stored.
@@ -205,6 +208,14 @@ impl Manifest {
         hasher.finalize().to_hex()[..32].to_owned()
     }
 
+    /// Whether a folder (not a link to one) says that it is a store, of whatever
+    /// version and in whatever condition.
+    pub(super) fn is_store(root: &Path) -> bool {
+        let folder = root.symlink_metadata().is_ok_and(|entry| entry.is_dir());
+        let manifest = fs::read(root.join(names::MANIFEST)).unwrap_or_default();
+        folder && memchr::memmem::find(&manifest, FORMAT.as_bytes()).is_some()
+    }
+
     /// Reads and checks the manifest of a store.
     pub(super) fn read(root: &Path) -> Result<Manifest> {
         let path = root.join(names::MANIFEST);
@@ -227,7 +238,7 @@ impl Manifest {
         #[derive(Deserialize)]
         struct Head {
             format: String,
-            version: u32,
+            version: u64,
         }
         let head: Head =
             serde_json::from_slice(&text).map_err(|e| damaged(format!("cannot be read: {e}")))?;
@@ -235,7 +246,7 @@ impl Manifest {
             let problem = format!("says its format is {:?}", head.format);
             return Err(Error::store(&path, problem, format!("a graph store says {FORMAT:?}")));
         }
-        if head.version > VERSION {
+        if head.version > VERSION.into() {
             return Err(Error::store(
                 &path,
                 format!("has format version {}, this program reads up to {VERSION}", head.version),
@@ -244,6 +255,14 @@ impl Manifest {
         }
         let manifest: Manifest =
             serde_json::from_slice(&text).map_err(|e| damaged(format!("cannot be read: {e}")))?;
+        let widest = manifest.features.as_ref().map_or(0, |entry| entry.width);
+        if manifest.version == 0 || widest > MAX_NODES || manifest.arcs > u64::MAX / 16 {
+            return Err(damaged("claims what no store has".into()));
+        }
+        let mut sizes = manifest.arrays.values().map(|entry| entry.bytes);
+        if sizes.try_fold(0u64, u64::checked_add).is_none() {
+            return Err(damaged("claims files of more than 2^64 bytes".into()));
+        }
         if manifest.nodes == 0 || manifest.nodes > MAX_NODES {
             return Err(damaged(format!("claims {} nodes", manifest.nodes)));
         }

@@ -210,10 +210,7 @@ impl Store {
         let nodes = self.manifest.nodes;
         let ids = match entry.contiguous {
             true => Ids::Range(nodes as u32),
-            false => {
-                let file = &self.manifest.arrays[names::IDS];
-                read_ids(&self.root.join(names::IDS), file, entry, nodes)?
-            }
+            false => read_ids(&self.root.join(names::IDS), entry, nodes)?,
         };
         Ok(self.ids.get_or_init(|| ids))
     }

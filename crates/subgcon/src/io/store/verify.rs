@@ -8,11 +8,12 @@
 use rayon::prelude::*;
 
 use super::damaged;
-use super::manifest::Manifest;
+use super::ids::read_ids;
+use super::manifest::{FeatureStorage, Manifest};
 use super::names;
 use super::open::Store;
 use crate::error::Result;
-use crate::graph::{Features, count_roles};
+use crate::graph::{Features, Ids, count_roles};
 use crate::io::array_file::checksum;
 use crate::progress::Progress;
 
@@ -48,11 +49,15 @@ impl Store {
         self.verify_features()?;
         self.verify_labels()?;
         self.verify_splits()?;
-        match self.ids()?.index() {
+        let path = self.root().join(names::IDS);
+        let ids = read_ids(&path, &self.manifest().ids, self.manifest().nodes)?;
+        if matches!(ids, Ids::Range(_)) != self.manifest().ids.contiguous {
+            return Err(damaged(&path, "its ids are not as contiguous as the manifest says"));
+        }
+        match ids.index() {
             Ok(_) => Ok(()),
             Err(duplicate) => {
-                let problem = format!("two nodes have the id {}", duplicate.id);
-                Err(damaged(&self.root().join(names::IDS), problem))
+                Err(damaged(&path, format!("two nodes have the id {}", duplicate.id)))
             }
         }
     }
@@ -64,6 +69,26 @@ impl Store {
             Manifest::structure_fingerprint(manifest.nodes, manifest.directed, &manifest.arrays);
         if manifest.fingerprint != fingerprint {
             return Err(damaged(&path, "the fingerprint is not that of the arrays"));
+        }
+        let listed: Vec<&str> = manifest.arrays.keys().map(String::as_str).collect();
+        let mut implied = vec![names::IDS, names::NEIGHBOURS, names::OFFSETS];
+        implied.extend(manifest.weighted.then_some(names::WEIGHTS));
+        implied.extend(manifest.labels.as_ref().map(|_| names::LABELS));
+        implied.extend((!manifest.splits.is_empty()).then_some(names::SPLITS));
+        match manifest.features.as_ref().map(|entry| entry.storage) {
+            None => {}
+            Some(FeatureStorage::Dense) => implied.push(names::FEATURES),
+            Some(FeatureStorage::Sparse) => implied.extend([
+                names::FEATURE_OFFSETS,
+                names::FEATURE_COLUMNS,
+                names::FEATURE_VALUES,
+            ]),
+        }
+        implied.sort_unstable();
+        if listed != implied {
+            let problem =
+                format!("lists {} and describes {}", listed.join(", "), implied.join(", "));
+            return Err(damaged(&path, problem));
         }
         if manifest.edges != self.adjacency()?.edges() {
             return Err(damaged(&path, format!("edges: {} is not half the arcs", manifest.edges)));

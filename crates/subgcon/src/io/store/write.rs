@@ -57,6 +57,11 @@ impl<'a> StoreWriter<'a> {
         options: StoreOptions,
         progress: &'a dyn Progress,
     ) -> Result<StoreWriter<'a>> {
+        // Only a store is ever replaced: a slip of the finger must not cost a folder.
+        if path.symlink_metadata().is_ok() && !Manifest::is_store(path) {
+            let problem = "is there already and is no graph store";
+            return Err(Error::store(path, problem, "choose another name"));
+        }
         Ok(StoreWriter {
             folder: PartialFolder::create(path, options.replace)?,
             options,
@@ -164,6 +169,14 @@ impl<'a> StoreWriter<'a> {
         }
         self.features = Some(sink.finish()?);
         Ok(())
+    }
+
+    /// Notes the user's names of the feature columns.
+    pub fn feature_names(&mut self, names: Vec<String>) {
+        if let Some(features) = &mut self.features {
+            assert_eq!(names.len() as u64, features.width, "a name for each column");
+            features.names = names;
+        }
     }
 
     /// Writes labels.

@@ -30,9 +30,19 @@ pub(crate) struct ColumnarTable {
 }
 
 enum Source {
-    Parquet { metadata: ArrowReaderMetadata },
-    Arrow { batches: usize },
+    Parquet {
+        metadata: ArrowReaderMetadata,
+    },
+    /// Batches, read in runs of `run`: opening the file once for each of very
+    /// many small ones would take longer than reading them.
+    Arrow {
+        batches: usize,
+        run: usize,
+    },
 }
+
+/// Into this many runs a file of many batches is cut.
+const MOST_RUNS: usize = 256;
 
 /// Some rows of the chosen columns, in the order in which they were chosen.
 pub(crate) struct Rows {
@@ -67,7 +77,9 @@ impl ColumnarTable {
             file.rewind().map_err(Error::io("read", path))?;
             let reader = FileReader::try_new(BufReader::new(file), None)
                 .map_err(|error| unreadable(path, &error))?;
-            (reader.schema(), Source::Arrow { batches: reader.num_batches() })
+            let batches = reader.num_batches();
+            let run = batches.div_ceil(MOST_RUNS).max(1);
+            (reader.schema(), Source::Arrow { batches, run })
         };
         Ok(ColumnarTable { path: path.to_path_buf(), schema, source })
     }
@@ -89,7 +101,7 @@ impl ColumnarTable {
     pub(crate) fn groups(&self) -> usize {
         match &self.source {
             Source::Parquet { metadata } => metadata.metadata().num_row_groups(),
-            Source::Arrow { batches } => *batches,
+            Source::Arrow { batches, run } => batches.div_ceil(*run),
         }
     }
 
@@ -140,11 +152,12 @@ impl ColumnarTable {
                     hand_out(batch.map_err(|error| unreadable(&self.path, &error))?)?;
                 }
             }
-            Source::Arrow { .. } => {
+            Source::Arrow { batches, run } => {
+                let first = group * run;
                 let reader = FileReader::try_new(BufReader::new(file), Some(sorted.clone()));
                 let mut reader = reader.map_err(|error| unreadable(&self.path, &error))?;
-                reader.set_index(group).map_err(|error| unreadable(&self.path, &error))?;
-                if let Some(batch) = reader.next() {
+                reader.set_index(first).map_err(|error| unreadable(&self.path, &error))?;
+                for batch in reader.take((*run).min(batches - first)) {
                     hand_out(batch.map_err(|error| unreadable(&self.path, &error))?)?;
                 }
             }
@@ -159,15 +172,15 @@ impl ColumnarTable {
                 .iter()
                 .map(|group| u64::try_from(group.num_rows()).unwrap_or(0))
                 .sum(),
-            Source::Arrow { .. } => self.arrow_rows_before(rows.group).unwrap_or(0),
+            Source::Arrow { run, .. } => self.arrow_rows_before(rows.group * run).unwrap_or(0),
         };
         Place::row(&self.path, before + (rows.first + row) as u64)
     }
 
-    fn arrow_rows_before(&self, group: usize) -> Option<u64> {
+    fn arrow_rows_before(&self, batch: usize) -> Option<u64> {
         let file = File::open(&self.path).ok()?;
         let reader = FileReader::try_new(BufReader::new(file), Some(vec![0])).ok()?;
-        let counts = reader.take(group).map(|batch| batch.map_or(0, |batch| batch.num_rows()));
+        let counts = reader.take(batch).map(|batch| batch.map_or(0, |batch| batch.num_rows()));
         Some(counts.map(|count| count as u64).sum())
     }
 

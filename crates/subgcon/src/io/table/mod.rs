@@ -4,12 +4,12 @@
 //! through [`columnar`]; both hand blocks of rows to the same readers of
 //! [`edges`] and [`nodes`].
 
+pub(crate) mod arrow_footer;
 pub(crate) mod columnar;
 pub(crate) mod csv;
 pub(crate) mod edges;
 pub(crate) mod nodes;
 
-mod arrow_footer;
 mod discover;
 mod values;
 
@@ -101,6 +101,8 @@ pub(crate) struct EdgeColumns {
     pub(crate) weight: Option<String>,
     /// Leave weights unread.
     pub(crate) unweighted: bool,
+    /// How the ends can be named where no flag can.
+    pub(crate) named_by: Option<&'static str>,
 }
 
 /// Places of an edge table's columns.
@@ -136,7 +138,8 @@ impl EdgeColumns {
         let target = end(&self.target, usual.map(|pair| pair.1), "--dst-column")?;
         let (Some(source), Some(target)) = (source, target) else {
             let problem = "no columns src and dst (or source and target, from and to, …)";
-            return Err(missing_column(path, names, problem, "--src-column and --dst-column"));
+            let flags = self.named_by.unwrap_or("--src-column and --dst-column");
+            return Err(missing_column(path, names, problem, flags));
         };
         if source == target {
             let problem = format!("column {:?} cannot be both ends of an edge", names[source]);

@@ -117,6 +117,16 @@ impl NodeTable {
         }
     }
 
+    /// Names of the features, where each has a column of its own.
+    pub(crate) fn feature_names(&self) -> Option<Vec<String>> {
+        match &self.features {
+            FeatureColumns::Numbers(columns) => {
+                Some(columns.iter().map(|&column| self.names[column].clone()).collect())
+            }
+            _ => None,
+        }
+    }
+
     /// Columns that nothing is taken from.
     pub(crate) fn unused_columns(&self) -> Vec<&str> {
         let used = |column: &usize| {
