@@ -6,9 +6,13 @@
 //! 1. A graph comes in from files ([`io::import`]) or is made
 //!    ([`graph::generate`]) and lies in a store on disk ([`io::store`]), mapped
 //!    rather than read.
+//! 2. Every node gets a context: the nodes that matter to it ([`mod@context`],
+//!    kept on disk by [`io::contexts`]).
 //!
 //! ```
+//! use subgcon::context::ContextSettings;
 //! use subgcon::graph::generate::Communities;
+//! use subgcon::io::contexts::ContextTable;
 //! use subgcon::io::store::{Store, StoreOptions, StoreWriter};
 //! use subgcon::progress::Silent;
 //!
@@ -23,6 +27,9 @@
 //! let store = Store::open(&path)?;
 //! assert_eq!(store.manifest().nodes, 3000);
 //! assert_eq!(store.features()?.map(|features| features.width()), Some(500));
+//!
+//! let table = ContextTable::sample(&store, &ContextSettings::default(), &Silent)?;
+//! assert_eq!(table.contexts.nodes(7)[0], 7, "the centre comes first");
 //! # std::fs::remove_dir_all(&folder).expect("it was written");
 //! # Ok(())
 //! # }
