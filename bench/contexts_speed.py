@@ -179,10 +179,10 @@ def agreement(found, truth):
     return float(np.mean(shares)), len(shares)
 
 
-def ours(subgcon, store, epsilon, threads, seeds, certify=False):
+def ours(subgcon, store, epsilon, threads, seeds):
     shutil.rmtree(f"{store}.contexts", ignore_errors=True)
     words = [subgcon, "contexts", store, "--json", "--epsilon", str(epsilon), "--threads", str(threads)]
-    process = subprocess.Popen(words + ["--certify"] * certify, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     summary = json.loads(process.stdout.read())
     _, status, usage = os.wait4(process.pid, 0)
     assert status == 0
@@ -199,7 +199,6 @@ def main():
     parser.add_argument("--peer", nargs=4, metavar=("NAME", "STORE", "SEEDS", "EPSILON"))
     parser.add_argument("--truth", type=int, default=96, help="seeds with an exact ranking")
     parser.add_argument("--skip-peers", action="store_true")
-    parser.add_argument("--certify", action="store_true", help="also certify the whole graph")
     options = parser.parse_args()
     if options.peer:
         name, store, seeds, epsilon = options.peer
@@ -232,10 +231,6 @@ def main():
             rates[epsilon, cores] = rate = summary["nodes_per_second"]
             times = "" if cores == 1 else f"{rate / rates[epsilon, 1]:.2f} × one core"
             row("subgcon", epsilon, cores, rate, times, memory, agreement(found, truth))
-    if options.certify:
-        summary, found, memory = ours(options.subgcon, store, "1e-4", 2, seeds, certify=True)
-        row(f"subgcon --certify ({summary['certified']:.1%} proven, {summary['tied']:.1%} tied)", "1e-4", 2,
-            summary["nodes_per_second"], "", memory, agreement(found, truth))
     if options.skip_peers:
         return None
     environment = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

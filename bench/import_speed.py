@@ -113,7 +113,7 @@ def main():
         store = options.work / f"{kind}.graph"
         indices = options.work / "peer.npy"
         ways = {
-            f"pyarrow + scipy": [sys.executable, "-c", PEER, kind, path, str(options.nodes), "-"],
+            "pyarrow + scipy": [sys.executable, "-c", PEER, kind, path, str(options.nodes), "-"],
             "subgcon, ids 0 to n - 1": [
                 options.subgcon, "import", "table", "--edges", path, "-o", store,
                 "--node-count", str(options.nodes),
@@ -145,7 +145,10 @@ def main():
                 f" {memory / 1e9:.2f} GB | {f'{limit / 1e9:.2f} GB' if ours else ''} |",
                 flush=True,
             )
-    print()
+    opener = options.subgcon.parent / "examples" / "open_store"
+    if opener.exists():
+        told, _, _ = measured([opener, options.work / "csv.graph"])
+        print(f"\nthe store of all {options.nodes:,} nodes: {told.splitlines()[0]}")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
         ["test"] => test(),
         ["bench", name, rest @ ..] => bench(name, rest),
         _ => {
-            eprintln!("usage: cargo xtask test\n       cargo xtask bench import [ARGUMENTS]");
+            eprintln!("usage: cargo xtask test\n       cargo xtask bench import|contexts [ARGUMENTS]");
             return ExitCode::from(2);
         }
     };
@@ -72,7 +72,7 @@ fn bench(name: &str, rest: &[&str]) -> Result<()> {
     if !script.exists() {
         bail!("no benchmark {name:?}: {} is not there", script.display());
     }
-    step("release build", cargo(&["build", "--release", "--quiet"]))?;
+    step("release build", cargo(&["build", "--release", "--examples", "--bins", "--quiet"]))?;
     let requirements = format!("bench/{name}_requirements.txt");
     let python = python(&format!("bench-{name}-env"), &requirements)?
         .context("python3 with venv is needed for benchmarks beside other programs")?;
