@@ -54,12 +54,7 @@ impl Csr {
 /// one more than there are rows.
 pub(crate) fn check_offsets(place: &Place, rows: u64, offsets: &[u64], entries: u64) -> Result<()> {
     let refuse = |problem: String| Err(Error::input(place.clone(), problem, REMEDY));
-    if rows.checked_add(1) != Some(offsets.len() as u64) {
-        return refuse(format!(
-            "indptr has {} values but a matrix of {rows} rows needs one more than rows",
-            offsets.len()
-        ));
-    }
+    check_offset_count(place, rows, offsets.len() as u64)?;
     if let Some(&first) = offsets.first().filter(|&&first| first != 0) {
         return refuse(format!("indptr begins with {first} instead of 0"));
     }
@@ -74,6 +69,28 @@ pub(crate) fn check_offsets(place: &Place, rows: u64, offsets: &[u64], entries: 
             last.copied().unwrap_or(0)
         )),
     }
+}
+
+/// There is one more offset than there are rows.
+pub(crate) fn check_offset_count(place: &Place, rows: u64, count: u64) -> Result<()> {
+    if rows.checked_add(1) == Some(count) {
+        return Ok(());
+    }
+    let problem =
+        format!("indptr has {count} values but a matrix of {rows} rows needs one more than rows");
+    Err(Error::input(place.clone(), problem, REMEDY))
+}
+
+/// A number of nodes or columns that a file only claims is believed up to a
+/// million, and beyond as long as a thousandth of it is really there.
+pub(crate) fn check_claim(place: Place, what: &str, claimed: u64, there: u64) -> Result<()> {
+    const FREE: u64 = 1_000_000;
+    const SHARE: u64 = 1_000;
+    if claimed <= FREE || claimed / SHARE <= there {
+        return Ok(());
+    }
+    let problem = format!("claims {claimed} {what} but holds only {there} entries");
+    Err(Error::input(place, problem, "mend the number or fetch the file again"))
 }
 
 /// There is one value for each index.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use subgcon::error::Result;
 use subgcon::graph::{EdgeRules, Features, Ids, Labels, Split};
 use subgcon::io::store::{Dropped, Origin, Store, StoreOptions, StoreWriter};
-use subgcon::progress::Silent;
+use subgcon::progress::{Progress, Silent};
 
 pub(crate) struct Imported {
     pub(crate) origin: Origin,
@@ -27,11 +27,19 @@ pub(crate) struct Imported {
 /// Runs an importer into a fresh store that keeps directions, checks every
 /// invariant of it and reads it back. Nothing is left where the importer fails.
 pub(crate) fn import(run: impl FnOnce(&mut StoreWriter<'_>) -> Result<Origin>) -> Result<Imported> {
+    watched(run, &Silent)
+}
+
+/// The same under someone's eyes.
+pub(crate) fn watched(
+    run: impl FnOnce(&mut StoreWriter<'_>) -> Result<Origin>,
+    progress: &dyn Progress,
+) -> Result<Imported> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.graph");
     let edges = EdgeRules { directed: true, ..EdgeRules::default() };
     let options = StoreOptions { edges, ..StoreOptions::default() };
-    let mut writer = StoreWriter::create(&path, options, &Silent)?;
+    let mut writer = StoreWriter::create(&path, options, progress)?;
     let run = run(&mut writer).and_then(|origin| writer.finish(origin));
     if let Err(error) = run {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");

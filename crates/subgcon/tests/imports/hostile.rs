@@ -126,6 +126,27 @@ fn archives_with_wrong_members() {
     refused(&with("labels", npy("<i8", &[1 << 50], &[0i64; 4])), "bytes but 32 follow");
 }
 
+/// Noughts pack a thousandfold, so that a few kilobytes can claim any number of rows.
+#[test]
+fn many_nodes_without_edges_are_refused() {
+    const ROWS: usize = 3_000_000;
+    let members = |prefix: &str, toy: Toy| {
+        let shape = npy("<i8", &[2], &[ROWS as i64; 2]);
+        let indptr = npy("<i4", &[ROWS + 1], &vec![0i32; ROWS + 1]);
+        let parts =
+            [("shape", shape), ("indptr", indptr), ("indices", npy::<i32>("<i4", &[0], &[]))];
+        parts.into_iter().chain([("data", npy::<f32>("<f4", &[0], &[]))]).fold(toy, |toy, part| {
+            toy.with_member("toy.npz", &format!("{prefix}{}", part.0), part.1)
+        })
+    };
+    let toy = members("adj_", toy::benchmark());
+    refused(&toy, "toy.npz[adj_shape]: claims 3000000 nodes but holds only 0 entries");
+    let toy = members("attr_", toy::benchmark());
+    refused(&toy, "toy.npz[attr_shape]: claims 3000000 rows but holds only 0 entries");
+    let few = npy("<i8", &[2], &[7i64; 2]);
+    refused(&toy.with_member("toy.npz", "attr_shape", few), "indptr has 3000001 values");
+}
+
 #[test]
 fn heterophilous_archives_with_wrong_members() {
     let with = |member: &str, bytes| toy::heterophilous().with_member("toy.npz", member, bytes);

@@ -7,6 +7,7 @@ mod fixtures;
 mod harness;
 mod hostile;
 mod mutation;
+mod progress;
 mod real;
 mod toy;
 mod valid;

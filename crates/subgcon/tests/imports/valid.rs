@@ -1,8 +1,9 @@
 //! What the toys hold, by hand.
 
 use crate::harness::{Imported, import};
-use crate::toy::{self, EDGES, Toy};
+use crate::toy::{self, EDGES, Toy, npy};
 use subgcon::error::Result;
+use subgcon::io::import::Npz;
 
 pub fn run(toy: &Toy) -> Result<Imported> {
     let dir = tempfile::tempdir().unwrap();
@@ -69,6 +70,56 @@ fn graphsage_reads_integer_ids_as_ids() {
     assert_eq!(got.arcs, [(0, 1), (2, 0)]);
     assert_eq!((got.ids.text(2), got.classes()), ("7".into(), vec![-1, -1, 0]));
     assert!(got.splits.is_empty());
+}
+
+#[test]
+fn graphsage_reads_weights_of_links() {
+    let links = |weights: [&str; 2]| {
+        let [a, b] = weights;
+        let graph = format!(
+            r#"{{"nodes": [{{"id": 5}}, {{"id": 0}}, {{"id": 7}}],
+                 "links": [{{"source": 5, "target": 0{a}}}, {{"source": 7, "target": 5{b}}}]}}"#
+        );
+        let toy = toy::graphsage().with("toy-G.json", graph).without("toy-feats.npy");
+        toy.without("toy-class_map.json")
+    };
+    let got = run(&links([r#", "weight": 2"#, r#", "weight": 0.5"#])).unwrap();
+    assert_eq!((got.arcs, got.weights), (vec![(0, 1), (2, 0)], vec![2.0, 0.5]));
+    assert!(run(&links(["", ""])).unwrap().weights.is_empty());
+    for (weights, reason) in [
+        ([r#", "weight": 2"#, ""], "toy-G.json: link 1 has no weight but others have; give every"),
+        (["", r#", "weight": 2"#], "link 0 has no weight"),
+        ([r#", "weight": 2"#, r#", "weight": null"#], "link 1 has no weight"),
+        ([r#", "weight": 2"#, r#", "weight": -2"#], "the weight -2 of link 1 is negative"),
+        ([r#", "weight": 1e300"#, r#", "weight": 1"#], "of link 0 is infinite"),
+        ([r#", "weight": "2""#, r#", "weight": 1"#], "toy-G.json:2: column"),
+    ] {
+        let error = run(&links(weights)).err().unwrap().to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn features_beside_an_archive_may_be_sparse_in_any_order() {
+    // Node 3 has 2.5 in column 1 and node 6 has 4 in column 0.
+    let (shape, data) = (npy("<i8", &[2], &[7i64, 2]), npy("<f4", &[2], &[4f32, 2.5]));
+    let format = |name: &[u8; 3]| npy("|S3", &[], name);
+    let ints = |values: &[i32]| npy("<i4", &[values.len()], values);
+    let compressed = [("indptr", ints(&[0, 1, 2])), ("indices", ints(&[6, 3]))];
+    let coordinates = [("row", ints(&[6, 3])), ("col", ints(&[0, 1]))];
+    for (name, parts) in [(b"csc", compressed), (b"coo", coordinates)] {
+        let common = [("format", format(name)), ("shape", shape.clone()), ("data", data.clone())];
+        let members: Vec<_> =
+            common.into_iter().chain(parts).map(|(name, bytes)| (name.to_owned(), bytes)).collect();
+        let mut toy = toy::coordinates().with("features.npz", toy::archive(&members));
+        toy.import = |dir, store| {
+            let features = Some(dir.join("features.npz"));
+            Npz { file: dir.join("toy.npz"), features, labels: None }.import(store)
+        };
+        let got = run(&toy).unwrap();
+        assert_eq!((got.width, got.nonzeros()), (2, 2));
+        assert_eq!((&got.rows[3], &got.rows[6]), (&vec![(1, 2.5)], &vec![(0, 4.0)]));
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod columns;
 #[path = "../imports/harness.rs"]
 #[allow(dead_code)]
 mod harness;

@@ -19,6 +19,9 @@ use crate::graph::{EdgeList, Labels, Role, Split};
 use crate::progress::Progress;
 use crate::rng::Stream;
 
+/// More random splits than any study takes the mean over; each has a byte a node.
+const MOST_SPLITS: usize = 1000;
+
 /// Below this the closed form loses its digits: its power tends to 1 / 0.
 const MIN_EXPONENT: f64 = 2.01;
 
@@ -42,7 +45,7 @@ pub struct Communities {
     pub degree_exponent: f64,
     /// What is known of each node.
     pub features: FeatureKind,
-    /// Number of random splits.
+    /// Number of random splits, at most 1,000.
     pub splits: usize,
     /// Nodes of each class for training.
     pub train_per_class: u64,
@@ -90,6 +93,10 @@ impl Communities {
             return Err(Error::setting("--degree-exponent", self.degree_exponent, remedy));
         }
         self.features.validate()?;
+        if self.splits > MOST_SPLITS {
+            let remedy = format!("choose {MOST_SPLITS} or less");
+            return Err(Error::setting("--splits", self.splits, remedy));
+        }
         if self.splits > 0 {
             self.check_split_sizes()?;
         }
@@ -323,7 +330,7 @@ mod tests {
     #[test]
     fn bad_settings_are_refused_by_name() {
         type Change = fn(&mut Communities);
-        let cases: [(&str, Change); 20] = [
+        let cases: [(&str, Change); 22] = [
             ("--nodes", |s| s.nodes = 0),
             ("nodes", |s| s.nodes = u64::from(u32::MAX)),
             ("--edges", |s| s.edges = 0),
@@ -341,6 +348,8 @@ mod tests {
             ("--feature-noise", |s| s.features = words(5, 2, 1.5)),
             ("--feature-noise", |s| s.features = FeatureKind::Dense { width: 2, noise: -1.0 }),
             ("--feature-noise", |s| s.features = FeatureKind::Dense { width: 2, noise: f64::NAN }),
+            ("--splits", |s| s.splits = 1001),
+            ("--splits", |s| s.splits = 1_000_000_000_000),
             ("--train-per-class", |s| s.train_per_class = 500),
             ("--validation-per-class", |s| s.validation_per_class = 480),
             ("--validation-per-class", |s| s.validation_per_class = u64::MAX),

@@ -8,17 +8,19 @@ use std::path::Path;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
-use super::source::{json, numbered};
+use super::source::{numbered, watched_json};
 use crate::error::{Error, Result, shown};
 use crate::graph::Labels;
+use crate::progress::Progress;
 
 /// Reads the map for a graph of `nodes` nodes; `find` knows their ids.
 pub(super) fn read(
     path: &Path,
     nodes: usize,
     find: &dyn Fn(&str) -> Option<u32>,
+    progress: &dyn Progress,
 ) -> Result<Labels> {
-    let map = json(path, MapSeed { nodes, find })?;
+    let map = watched_json(path, MapSeed { nodes, find }, progress)?;
     let Some(width) = map.width else {
         return Ok(Labels::from_integers(&map.single));
     };
@@ -149,12 +151,13 @@ impl<'de> Visitor<'de> for ClassSeed<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::progress::Silent;
 
     fn labels(text: &str) -> Result<Labels> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("class_map.json");
         std::fs::write(&path, text).unwrap();
-        read(&path, 3, &|id| id.parse().ok().filter(|&node| node < 3))
+        read(&path, 3, &|id| id.parse().ok().filter(|&node| node < 3), &Silent)
     }
 
     #[test]

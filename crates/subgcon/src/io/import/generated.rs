@@ -60,6 +60,9 @@ impl Communities {
             ("mixing", self.mixing.to_string()),
             ("degree-exponent", self.degree_exponent.to_string()),
             ("features", format!("{:?}", self.features)),
+            ("splits", self.splits.to_string()),
+            ("train-per-class", self.train_per_class.to_string()),
+            ("validation-per-class", self.validation_per_class.to_string()),
             ("seed", self.seed.to_string()),
         ] {
             origin.settings.insert(name.into(), value);

@@ -2,15 +2,16 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `PREFIX-G.json` | networkx's node-link JSON: `nodes` with `id`, `val`, `test`; `links` (or `edges`) with `source`, `target` |
+//! | `PREFIX-G.json` | networkx's node-link JSON: `nodes` with `id`, `val`, `test`; `links` (or `edges`) with `source`, `target` and perhaps `weight` |
 //! | `PREFIX-feats.npy` | features; rows in the order of the id map, or of the nodes |
 //! | `PREFIX-id_map.json` | node id to row of the features |
 //! | `PREFIX-class_map.json` | node id to its class, or to a list of noughts and ones |
 //!
 //! All but the first may be absent. The ends of a link are ids where they are
 //! texts; where they are integers they are ids if the ids are integers, and
-//! positions in `nodes` if the ids are texts. A node is for test where `test`
-//! is true, for validation where `val` is, and for training otherwise.
+//! positions in `nodes` if the ids are texts. All links have a weight or none
+//! has. A node is for test where `test` is true, for validation where `val` is,
+//! and for training otherwise.
 
 mod node_link;
 
@@ -20,9 +21,9 @@ use std::path::{Path, PathBuf};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 
 use super::class_map;
-use super::source::{check_rows, dense_features, json, present, require};
+use super::source::{check_rows, dense_features, present, require, watched_json};
 use crate::error::{Error, Result, shown};
-use crate::graph::{EdgeChunk, EdgeList, IdIndex, Ids, Role, Split};
+use crate::graph::{EdgeChunk, EdgeList, IdIndex, Ids, Role, Split, check_weight};
 use crate::io::npy::NpyReader;
 use crate::io::store::{Origin, StoreWriter};
 use node_link::{End, NodeLink, NodeLinkSeed};
@@ -48,7 +49,8 @@ impl GraphSage {
         let id_map = present(self.file("-id_map.json"))?;
         let classes = present(self.file("-class_map.json"))?;
 
-        let graph = json(&path, NodeLinkSeed)?;
+        let progress = store.progress();
+        let graph = watched_json(&path, NodeLinkSeed, progress)?;
         let ids = graph.ids(&path)?;
         let nodes = ids.len();
         let index = ids.index().map_err(|duplicate| {
@@ -68,14 +70,14 @@ impl GraphSage {
         if let Some(feats) = &feats {
             match &id_map {
                 Some(map) => {
-                    let rows = json(map, IdMapSeed { nodes, find: &find })?;
+                    let rows = watched_json(map, IdMapSeed { nodes, find: &find }, progress)?;
                     mapped_features(store, feats, map, &rows)?;
                 }
                 None => dense_features(store, NpyReader::open(feats)?, nodes)?,
             }
         }
         if let Some(path) = &classes {
-            store.labels(&class_map::read(path, nodes, &find)?)?;
+            store.labels(&class_map::read(path, nodes, &find, progress)?)?;
         }
         if let Some(split) = split(&path, &graph)? {
             store.splits(&[split])?;
@@ -111,13 +113,34 @@ fn resolve(path: &Path, graph: &NodeLink, ids: &Ids, index: &IdIndex<'_>) -> Res
             )
         })
     };
-    let mut chunk = EdgeChunk::default();
+    let mut chunk = EdgeChunk { weights: weights(path, graph)?, ..EdgeChunk::default() };
     for (link, &(source, target)) in graph.links.iter().enumerate() {
         chunk.push(node(source, link)?, node(target, link)?);
     }
     let mut edges = EdgeList::new();
     edges.push(chunk);
     Ok(edges)
+}
+
+/// The weight of each link; nothing where no link has one.
+fn weights(path: &Path, graph: &NodeLink) -> Result<Vec<f32>> {
+    if let (Some(link), false) = (graph.unweighted, graph.weights.is_empty()) {
+        return Err(Error::input(
+            path,
+            format!("link {link} has no weight but others have"),
+            "give every link a weight, or none",
+        ));
+    }
+    let check = |(link, &weight): (usize, &f32)| {
+        check_weight(weight).map_err(|reason| {
+            Error::input(
+                path,
+                format!("the weight {weight} of link {link} {reason}"),
+                "edges need finite weights that are not negative",
+            )
+        })
+    };
+    graph.weights.iter().enumerate().map(check).collect()
 }
 
 /// The split behind the flags; nothing where no node has one.
@@ -167,16 +190,21 @@ fn mapped_features(
     if width == 0 {
         return dense_features(store, reader, rows.len());
     }
+    let progress = store.progress();
+    progress.begin("reading features", height, "nodes");
     let values = reader.all::<f32>()?;
     store.features(width, |sink| {
         for &row in rows {
+            progress.advance(1);
             let start = row as usize * width;
             // The sink counts nodes; the user's file counts rows.
             sink.dense(&values[start..start + width])
                 .map_err(|error| error.at(crate::error::Place::row(feats, row.into())))?;
         }
         Ok(())
-    })
+    })?;
+    progress.end();
+    Ok(())
 }
 
 /// An id map: which row of the features is a node's; `u32::MAX` for none.

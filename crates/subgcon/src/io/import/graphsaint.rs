@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
-use super::source::{dense_features, json, present, require};
+use super::source::{dense_features, present, require, watched_json};
 use super::{class_map, scipy};
 use crate::error::{Result, shown};
 use crate::graph::{Ids, Role, Split};
@@ -38,7 +38,8 @@ impl GraphSaint {
         let classes = present(self.dir.join("class_map.json"))?;
         let roles = present(self.dir.join("role.json"))?;
 
-        let (count, edges) = scipy::edges(&mut Archive::open(&adjacency)?)?;
+        let progress = store.progress();
+        let (count, edges) = scipy::edges(&mut Archive::open(&adjacency)?, progress)?;
         let ids = Ids::Range(count);
         let nodes = ids.len();
         store.topology(&ids, edges)?;
@@ -47,10 +48,11 @@ impl GraphSaint {
         }
         if let Some(path) = &classes {
             let index = ids.index().expect("a range has no repeated ids");
-            store.labels(&class_map::read(path, nodes, &|id| index.text(id.as_bytes()))?)?;
+            let find = |id: &str| index.text(id.as_bytes());
+            store.labels(&class_map::read(path, nodes, &find, progress)?)?;
         }
         if let Some(path) = &roles {
-            store.splits(&[json(path, RolesSeed { nodes })?])?;
+            store.splits(&[watched_json(path, RolesSeed { nodes }, progress)?])?;
         }
         let optional = [&feats, &classes, &roles].into_iter().flatten();
         Ok(Origin::new("graphsaint", [&adjacency].into_iter().chain(optional)))

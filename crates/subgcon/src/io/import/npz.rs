@@ -22,6 +22,7 @@ use crate::graph::{EdgeChunk, EdgeList, Ids, MAX_NODES, Role, Split};
 use crate::io::npy::NpyReader;
 use crate::io::npz::{Archive, Orientation};
 use crate::io::store::{Origin, StoreWriter};
+use crate::progress::Progress;
 
 /// Edges in a chunk.
 const CHUNK: u64 = 1 << 20;
@@ -35,7 +36,7 @@ const MASKS: [(&str, Role); 3] =
 pub struct Npz {
     /// The archive.
     pub file: PathBuf,
-    /// Features beside it: `.npy`, or a SciPy CSR matrix in `.npz`.
+    /// Features beside it: `.npy`, or a SciPy sparse matrix in `.npz`.
     pub features: Option<PathBuf>,
     /// Classes beside it: `.npy` with one integer a node, or a row of noughts and ones.
     pub labels: Option<PathBuf>,
@@ -52,7 +53,7 @@ impl Npz {
             self.heterophilous(store, &mut archive)?;
             "heterophilous npz"
         } else if scipy::looks_like(&archive) {
-            let (nodes, edges) = scipy::edges(&mut archive)?;
+            let (nodes, edges) = scipy::edges(&mut archive, store.progress())?;
             store.topology(&Ids::Range(nodes), edges)?;
             self.beside(store, nodes as usize)?;
             "scipy npz"
@@ -74,7 +75,8 @@ impl Npz {
         archive: &mut Archive,
         prefix: &str,
     ) -> Result<()> {
-        let (count, edges) = archive.compressed_edges(prefix, Orientation::Rows)?;
+        let progress = store.progress();
+        let (count, edges) = archive.compressed_edges(prefix, Orientation::Rows, progress)?;
         let nodes = count as usize;
         store.topology(&Ids::Range(count), edges)?;
         if self.features.is_none() {
@@ -108,7 +110,7 @@ impl Npz {
             ));
         }
         let (count, nodes) = (rows as u32, rows as usize);
-        let edges = pairs(archive.member("edges")?, count)?;
+        let edges = pairs(archive.member("edges")?, count, store.progress())?;
         store.topology(&Ids::Range(count), edges)?;
         if self.features.is_none() {
             dense_features(store, archive.member("node_features")?, nodes)?;
@@ -141,7 +143,11 @@ fn benchmark_prefix(archive: &Archive) -> Option<&'static str> {
 }
 
 /// Edges from an (edges, 2) array of node numbers.
-fn pairs<R: Read>(mut reader: NpyReader<R>, nodes: u32) -> Result<EdgeList> {
+fn pairs<R: Read>(
+    mut reader: NpyReader<R>,
+    nodes: u32,
+    progress: &dyn Progress,
+) -> Result<EdgeList> {
     let (count, width) = reader.matrix()?;
     if width != 2 {
         return Err(reader.refuse(
@@ -158,6 +164,7 @@ fn pairs<R: Read>(mut reader: NpyReader<R>, nodes: u32) -> Result<EdgeList> {
     };
     let mut edges = EdgeList::new();
     let (mut ends, mut done) = (Vec::<u32>::new(), 0);
+    progress.begin("reading edges", count, "edges");
     // In column order all sources come before all targets.
     if reader.header().fortran && count > 1 {
         let mut chunk = EdgeChunk::default();
@@ -168,6 +175,8 @@ fn pairs<R: Read>(mut reader: NpyReader<R>, nodes: u32) -> Result<EdgeList> {
             check(&reader, edge as u64, chunk.targets[edge])?;
         }
         edges.push(chunk);
+        progress.advance(count);
+        progress.end();
         return Ok(edges);
     }
     while done < count {
@@ -178,8 +187,10 @@ fn pairs<R: Read>(mut reader: NpyReader<R>, nodes: u32) -> Result<EdgeList> {
             chunk.push(check(&reader, done, pair[0])?, check(&reader, done, pair[1])?);
             done += 1;
         }
+        progress.advance(chunk.len() as u64);
         edges.push(chunk);
     }
+    progress.end();
     Ok(edges)
 }
 

@@ -15,10 +15,11 @@
 use std::path::{Path, PathBuf};
 
 use super::source::{check_claim, check_rows, numbered, present};
-use super::text::Lines;
+use super::text::{Lines, Reading};
 use crate::error::{Error, Result};
 use crate::graph::{EdgeChunk, EdgeList, Ids, Labels, MAX_NODES, Role, Split, check_weight};
 use crate::io::store::{Origin, StoreWriter};
+use crate::progress::Progress;
 
 /// Edges in a chunk.
 const CHUNK: usize = 1 << 20;
@@ -40,11 +41,12 @@ impl Ogb {
         let weights = packed_or_not(&raw, "edge_weight")?;
         let nodes = count(&counts)?;
 
-        let mut chunks = edges(&edges_path, nodes)?;
+        let progress = store.progress();
+        let mut chunks = edges(&edges_path, nodes, progress)?;
         let total = chunks.iter().map(|chunk| chunk.len() as u64).sum();
         check_claim((&counts).into(), "nodes", nodes.into(), total)?;
         if let Some(path) = &weights {
-            add_weights(path, &mut chunks)?;
+            add_weights(path, &mut chunks, total, progress)?;
         }
         let mut list = EdgeList::new();
         chunks.into_iter().for_each(|chunk| list.push(chunk));
@@ -57,7 +59,7 @@ impl Ogb {
             files.push(path);
         }
         if let Some(path) = packed_or_not(&raw, "node-label")? {
-            store.labels(&labels(&path, nodes as usize)?)?;
+            store.labels(&labels(&path, nodes as usize, progress)?)?;
             files.push(path);
         }
         let splits = self.splits(nodes as usize, &mut files)?;
@@ -145,8 +147,9 @@ fn count(path: &Path) -> Result<u32> {
     Ok(nodes as u32)
 }
 
-fn edges(path: &Path, nodes: u32) -> Result<Vec<EdgeChunk>> {
+fn edges(path: &Path, nodes: u32, progress: &dyn Progress) -> Result<Vec<EdgeChunk>> {
     let mut lines = Lines::open(path)?;
+    let mut reading = Reading::begin(progress, path, 0);
     let (mut chunks, mut chunk) = (Vec::new(), EdgeChunk::default());
     while lines.advance()? {
         let [source, target] = lines.exactly()?;
@@ -154,7 +157,9 @@ fn edges(path: &Path, nodes: u32) -> Result<Vec<EdgeChunk>> {
         if chunk.len() == CHUNK {
             chunks.push(std::mem::take(&mut chunk));
         }
+        reading.line();
     }
+    reading.end();
     chunks.push(chunk);
     Ok(chunks)
 }
@@ -170,8 +175,14 @@ fn node(lines: &Lines, field: &[u8], nodes: u32) -> Result<u32> {
     }
 }
 
-fn add_weights(path: &Path, chunks: &mut [EdgeChunk]) -> Result<()> {
+fn add_weights(
+    path: &Path,
+    chunks: &mut [EdgeChunk],
+    edges: u64,
+    progress: &dyn Progress,
+) -> Result<()> {
     let mut lines = Lines::open(path)?;
+    let mut reading = Reading::begin(progress, path, edges);
     for chunk in chunks {
         for _ in 0..chunk.len() {
             if !lines.advance()? {
@@ -184,8 +195,10 @@ fn add_weights(path: &Path, chunks: &mut [EdgeChunk]) -> Result<()> {
                     "edges need finite weights that are not negative",
                 )
             })?);
+            reading.line();
         }
     }
+    reading.end();
     match lines.advance()? {
         false => Ok(()),
         true => Err(lines.refuse("there are more weights than edges", "remove the others")),
@@ -199,6 +212,7 @@ fn features(store: &mut StoreWriter<'_>, path: &Path, nodes: usize) -> Result<()
         return check_rows(&path.into(), "rows of features", 0, nodes);
     }
     let width = lines.fields().count();
+    let mut reading = Reading::begin(store.progress(), path, nodes as u64);
     store.features(width, |sink| {
         let (mut rows, mut row) = (0, Vec::with_capacity(width));
         while there {
@@ -218,14 +232,18 @@ fn features(store: &mut StoreWriter<'_>, path: &Path, nodes: usize) -> Result<()
             }
             sink.dense(&row)
                 .map_err(|error| error.at(crate::error::Place::line(path, lines.line_number())))?;
+            reading.line();
             there = lines.advance()?;
         }
         check_rows(&path.into(), "rows of features", rows, nodes)
-    })
+    })?;
+    reading.end();
+    Ok(())
 }
 
-fn labels(path: &Path, nodes: usize) -> Result<Labels> {
+fn labels(path: &Path, nodes: usize, progress: &dyn Progress) -> Result<Labels> {
     let mut lines = Lines::open(path)?;
+    let mut reading = Reading::begin(progress, path, nodes as u64);
     let (mut rows, mut width) = (0, 0);
     let (mut single, mut members) = (Vec::new(), Vec::new());
     while lines.advance()? {
@@ -250,7 +268,9 @@ fn labels(path: &Path, nodes: usize) -> Result<Labels> {
         if width > 1 && members.len() != rows * width {
             return Err(lines.wrong_fields(lines.fields().count(), width));
         }
+        reading.line();
     }
+    reading.end();
     check_rows(&path.into(), "labels", rows as u64, nodes)?;
     match width {
         0 | 1 => Ok(Labels::from_integers(&single)),

@@ -22,6 +22,8 @@ use crate::graph::{EdgeChunk, EdgeList, Ids, Labels, MAX_NODES, Role, Split};
 use crate::io::csr::Csr;
 use crate::io::pickle::Pickle;
 use crate::io::store::{Origin, StoreWriter};
+use crate::io::table::file_name;
+use crate::progress::Progress;
 
 /// Nodes for validation, by convention.
 const VALIDATION: usize = 500;
@@ -60,15 +62,16 @@ impl Planetoid {
         let graph = file("graph", "the pickled neighbour lists")?;
         let index = file("test.index", "one test node a line")?;
 
-        let known = matrix(&allx)?;
+        let progress = store.progress();
+        let known = matrix(&allx, progress)?;
         let tests = read_index(&index, known.rows())?;
         let rows = place_rows(&index, known.rows(), &tests)?;
         let nodes = rows.len();
         let ids = Ids::Range(nodes as u32);
-        store.topology(&ids, read_graph(&graph, nodes)?)?;
+        store.topology(&ids, read_graph(&graph, nodes, progress)?)?;
 
-        let test = matrix(&tx)?;
-        let train = matrix(&x)?;
+        let test = matrix(&tx, progress)?;
+        let train = matrix(&x, progress)?;
         check_same(&tx, "rows", test.rows(), "lines of test.index", tests.len())?;
         check_same(&tx, "columns", test.width, "columns of allx", known.width)?;
         check_same(&x, "columns", train.width, "columns of allx", known.width)?;
@@ -84,6 +87,7 @@ impl Planetoid {
         }
         let entries = known.indices.len() + test.indices.len();
         check_claim((&allx).into(), "columns", known.width as u64, entries as u64)?;
+        progress.begin("reading features", nodes as u64, "nodes");
         store.features(known.width, |sink| {
             for row in &rows {
                 let (path, (columns, values)) = match *row {
@@ -92,9 +96,11 @@ impl Planetoid {
                     Row::Missing => (&allx, Default::default()),
                 };
                 sink.sparse(columns, values).map_err(|error| error.at(path))?;
+                progress.advance(1);
             }
             Ok(())
         })?;
+        progress.end();
 
         let (classes, known_classes) = one_hot(&ally, known.rows())?;
         let (test_width, test_classes) = one_hot(&ty, tests.len())?;
@@ -119,8 +125,18 @@ impl Planetoid {
     }
 }
 
-fn matrix(path: &Path) -> Result<Csr> {
+/// Opens a pickle, which is read as a whole.
+fn open(path: &Path, progress: &dyn Progress) -> Result<Pickle> {
+    let bytes = std::fs::metadata(path).map_or(0, |about| about.len());
+    progress.begin(&format!("reading {}", file_name(path)), bytes, "bytes");
     let pickle = Pickle::open(path)?;
+    progress.advance(bytes);
+    progress.end();
+    Ok(pickle)
+}
+
+fn matrix(path: &Path, progress: &dyn Progress) -> Result<Csr> {
+    let pickle = open(path, progress)?;
     pickle.csr(pickle.root())
 }
 
@@ -163,8 +179,8 @@ fn place_rows(path: &Path, known: usize, tests: &[usize]) -> Result<Vec<Row>> {
 }
 
 /// Every entry of every neighbour list, as it is.
-fn read_graph(path: &Path, nodes: usize) -> Result<EdgeList> {
-    let pickle = Pickle::open(path)?;
+fn read_graph(path: &Path, nodes: usize, progress: &dyn Progress) -> Result<EdgeList> {
+    let pickle = open(path, progress)?;
     let check = |node: i64| {
         usize::try_from(node).ok().filter(|&node| node < nodes).ok_or_else(|| {
             Error::input(

@@ -1,4 +1,4 @@
-//! Which edges does a SciPy sparse matrix in `.npz` hold?
+//! Which edges or features does a SciPy sparse matrix in `.npz` hold?
 //!
 //! As `scipy.sparse.save_npz` writes it: `format` (`csr`, `csc` or `coo`),
 //! `shape`, `data` and either `indices` and `indptr` or `row` and `col`.
@@ -8,6 +8,7 @@ use crate::error::{Error, Result, shown};
 use crate::graph::EdgeList;
 use crate::io::csr::Csr;
 use crate::io::npz::{Archive, Orientation};
+use crate::progress::Progress;
 
 /// Whether the members look like a SciPy matrix.
 pub(super) fn looks_like(archive: &Archive) -> bool {
@@ -22,25 +23,25 @@ fn format(archive: &mut Archive) -> Result<String> {
     }
 }
 
-fn unsupported(archive: &Archive, format: &str, supported: &str) -> Error {
+fn unsupported(archive: &Archive, format: &str) -> Error {
     Error::input(
         archive.place("format"),
         format!("the matrix has format {}", shown(format)),
-        format!("{supported}; convert it with .tocsr() and save it again"),
+        "csr, csc and coo are read; convert it with .tocsr() and save it again",
     )
 }
 
 /// Nodes and edges of an adjacency matrix.
-pub(super) fn edges(archive: &mut Archive) -> Result<(u32, EdgeList)> {
+pub(super) fn edges(archive: &mut Archive, progress: &dyn Progress) -> Result<(u32, EdgeList)> {
     match format(archive)?.as_str() {
-        "csr" => archive.compressed_edges("", Orientation::Rows),
-        "csc" => archive.compressed_edges("", Orientation::Columns),
+        "csr" => archive.compressed_edges("", Orientation::Rows, progress),
+        "csc" => archive.compressed_edges("", Orientation::Columns, progress),
         "coo" => {
-            let (nodes, edges) = archive.coordinate_edges("")?;
+            let (nodes, edges) = archive.coordinate_edges("", progress)?;
             check_claim(archive.place("shape"), "nodes", nodes.into(), edges.len())?;
             Ok((nodes, edges))
         }
-        other => Err(unsupported(archive, other, "csr, csc and coo are read")),
+        other => Err(unsupported(archive, other)),
     }
 }
 
@@ -48,6 +49,8 @@ pub(super) fn edges(archive: &mut Archive) -> Result<(u32, EdgeList)> {
 pub(super) fn features(archive: &mut Archive) -> Result<Csr> {
     match format(archive)?.as_str() {
         "csr" => archive.csr(""),
-        other => Err(unsupported(archive, other, "features are read as csr")),
+        "csc" => archive.csc(""),
+        "coo" => archive.coo(""),
+        other => Err(unsupported(archive, other)),
     }
 }

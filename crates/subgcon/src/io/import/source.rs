@@ -10,8 +10,11 @@ use serde::de::DeserializeSeed;
 use crate::error::{Error, Place, Result};
 use crate::graph::Labels;
 use crate::io::csr::Csr;
+pub(super) use crate::io::csr::check_claim;
 use crate::io::npy::NpyReader;
 use crate::io::store::StoreWriter;
+use crate::io::table::file_name;
+use crate::progress::{Progress, Silent};
 
 /// A file that has to be there; `expected` says what it would hold.
 pub(super) fn require(path: PathBuf, expected: &str) -> Result<PathBuf> {
@@ -34,28 +37,42 @@ pub(super) fn present(path: PathBuf) -> Result<Option<PathBuf>> {
     }
 }
 
-/// A number of nodes or columns that a file only claims is believed up to a
-/// million, and beyond as long as a thousandth of it is really there.
-pub(super) fn check_claim(place: Place, what: &str, claimed: u64, there: u64) -> Result<()> {
-    const FREE: u64 = 1_000_000;
-    const SHARE: u64 = 1_000;
-    if claimed <= FREE || claimed / SHARE <= there {
-        return Ok(());
-    }
-    let problem = format!("claims {claimed} {what} but holds only {there} entries");
-    Err(Error::input(place, problem, "mend the number or fetch the file again"))
-}
-
 /// Reads a whole JSON file with `seed`.
 pub(super) fn json<S, T>(path: &Path, seed: S) -> Result<T>
 where
     S: for<'de> DeserializeSeed<'de, Value = T>,
 {
+    watched_json(path, seed, &Silent)
+}
+
+/// The same, telling of its bytes as they are read.
+pub(super) fn watched_json<S, T>(path: &Path, seed: S, progress: &dyn Progress) -> Result<T>
+where
+    S: for<'de> DeserializeSeed<'de, Value = T>,
+{
     let file = File::open(path).map_err(Error::io("open", path))?;
-    let mut source = serde_json::Deserializer::from_reader(BufReader::with_capacity(1 << 16, file));
+    let bytes = file.metadata().map_or(0, |about| about.len());
+    progress.begin(&format!("reading {}", file_name(path)), bytes, "bytes");
+    let file = BufReader::with_capacity(1 << 16, Watched { file, progress });
+    let mut source = serde_json::Deserializer::from_reader(file);
     let value = seed.deserialize(&mut source).map_err(|error| json_error(path, &error))?;
     source.end().map_err(|error| json_error(path, &error))?;
+    progress.end();
     Ok(value)
+}
+
+/// A file that tells how much of it is read.
+struct Watched<'p> {
+    file: File,
+    progress: &'p dyn Progress,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let bytes = self.file.read(into)?;
+        self.progress.advance(bytes as u64);
+        Ok(bytes)
+    }
 }
 
 fn json_error(path: &Path, error: &serde_json::Error) -> Error {
@@ -79,9 +96,16 @@ pub(super) fn dense_features<R: Read>(
     let place = reader.place().clone();
     check_rows(&place, "rows of features", rows, nodes)?;
     check_width(&place, width)?;
+    let progress = store.progress();
+    progress.begin("reading features", rows, "nodes");
     store.features(width, |sink| {
-        reader.rows(|rows: &[f32]| sink.dense(rows).map_err(|error| error.at(place.clone())))
-    })
+        reader.rows(|rows: &[f32]| {
+            progress.advance((rows.len() / width) as u64);
+            sink.dense(rows).map_err(|error| error.at(place.clone()))
+        })
+    })?;
+    progress.end();
+    Ok(())
 }
 
 /// Hands over sparse features, one row a node.
@@ -95,13 +119,18 @@ pub(super) fn sparse_features(
     check_width(place, features.width)?;
     let entries = features.indices.len() as u64;
     check_claim(place.clone(), "columns of features", features.width as u64, entries)?;
+    let progress = store.progress();
+    progress.begin("reading features", features.rows() as u64, "nodes");
     store.features(features.width, |sink| {
         for row in 0..features.rows() {
             let (columns, values) = features.row(row);
             sink.sparse(columns, values).map_err(|error| error.at(place.clone()))?;
+            progress.advance(1);
         }
         Ok(())
-    })
+    })?;
+    progress.end();
+    Ok(())
 }
 
 /// One row for each node.

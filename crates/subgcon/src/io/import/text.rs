@@ -12,6 +12,8 @@ use std::str::FromStr;
 use flate2::read::MultiGzDecoder;
 
 use crate::error::{Error, Place, Result, shown};
+use crate::io::table::file_name;
+use crate::progress::Progress;
 
 /// A line longer than this is no line of a table; a packed file could unfold
 /// to any length.
@@ -110,6 +112,36 @@ impl Lines {
     /// Lines so far.
     pub(super) fn line_number(&self) -> u64 {
         self.number
+    }
+}
+
+/// Watches a file that is read line by line.
+pub(super) struct Reading<'p> {
+    progress: &'p dyn Progress,
+    /// Lines that were read and not yet told of.
+    untold: u64,
+}
+
+impl<'p> Reading<'p> {
+    /// Begins a file of so many lines, 0 where nobody knows.
+    pub(super) fn begin(progress: &'p dyn Progress, path: &Path, lines: u64) -> Reading<'p> {
+        progress.begin(&format!("reading {}", file_name(path)), lines, "lines");
+        Reading { progress, untold: 0 }
+    }
+
+    /// One line more.
+    pub(super) fn line(&mut self) {
+        const BATCH: u64 = 4096;
+        self.untold += 1;
+        if self.untold == BATCH {
+            self.progress.advance(std::mem::take(&mut self.untold));
+        }
+    }
+
+    /// All lines are read.
+    pub(super) fn end(self) {
+        self.progress.advance(self.untold);
+        self.progress.end();
     }
 }
 

@@ -5,11 +5,14 @@
 //! `data` may be absent: then every entry is 1. An adjacency goes straight into
 //! chunks of edges, so that it is never in memory twice.
 
-use super::super::csr::{Csr, check_below, check_lengths, check_offsets};
+use super::super::csr::{
+    Csr, check_below, check_claim, check_lengths, check_offset_count, check_offsets,
+};
 use super::super::npy::Number;
 use super::{Archive, Member};
 use crate::error::{Error, Result};
 use crate::graph::{EdgeChunk, EdgeList, MAX_NODES, check_weight};
+use crate::progress::Progress;
 
 /// Edges in a chunk.
 const CHUNK: u64 = 1 << 20;
@@ -40,17 +43,94 @@ impl Archive {
         }
     }
 
-    /// A CSR matrix, for instance of features.
+    /// A CSR matrix of features.
     pub(crate) fn csr(&mut self, prefix: &str) -> Result<Csr> {
         let shape = self.shape(prefix)?;
-        let offsets = self.vector::<u64>(&format!("{prefix}indptr"))?;
+        self.compressed(prefix, "rows", shape)
+    }
+
+    /// A CSC matrix of features.
+    pub(crate) fn csc(&mut self, prefix: &str) -> Result<Csr> {
+        let (rows, columns) = self.shape(prefix)?;
+        // Its parts are those of the transposed matrix in CSR.
+        let turned = self.compressed(prefix, "columns", (columns, rows))?;
+        let column = |column: usize| (turned.row(column).0.len(), column as u32);
+        let columns_of: Vec<u32> = (0..turned.rows())
+            .map(column)
+            .flat_map(|(entries, column)| std::iter::repeat_n(column, entries))
+            .collect();
+        self.gather(prefix, (rows, columns), &turned.indices, &columns_of, &turned.values)
+    }
+
+    /// A COO matrix of features.
+    pub(crate) fn coo(&mut self, prefix: &str) -> Result<Csr> {
+        let shape = self.shape(prefix)?;
+        let rows = self.vector::<u32>(&format!("{prefix}row"))?;
+        check_below(&self.place(&format!("{prefix}row")), &rows, shape.0, 0)?;
+        let columns = self.vector::<u32>(&format!("{prefix}col"))?;
+        let values = self.values(prefix, columns.len())?;
+        let place = self.place(&format!("{prefix}col"));
+        check_lengths(&place, rows.len() as u64, columns.len() as u64)?;
+        check_lengths(&place, rows.len() as u64, values.len() as u64)?;
+        self.gather(prefix, shape, &rows, &columns, &values)
+    }
+
+    /// The parts of a compressed matrix of this shape.
+    fn compressed(&mut self, prefix: &str, what: &str, shape: (u64, u64)) -> Result<Csr> {
+        let (offsets, _) = self.offsets(prefix, what, shape.0)?;
         let indices = self.vector::<u32>(&format!("{prefix}indices"))?;
-        let data = format!("{prefix}data");
-        let values = match self.has(&data) {
-            true => self.vector::<f32>(&data)?,
-            false => vec![1.0; indices.len()],
-        };
+        let values = self.values(prefix, indices.len())?;
         Csr::checked(&self.place(&format!("{prefix}indptr")), shape, offsets, indices, values)
+    }
+
+    /// The values of `data`, or as many ones as there are entries.
+    fn values(&mut self, prefix: &str, entries: usize) -> Result<Vec<f32>> {
+        let data = format!("{prefix}data");
+        match self.has(&data) {
+            true => self.vector(&data),
+            false => Ok(vec![1.0; entries]),
+        }
+    }
+
+    /// The checked `indptr` for so many rows, and the number of entries. Zeros
+    /// pack well, so a small file can claim any number of rows: nothing is read
+    /// before the claim is believable.
+    fn offsets(&mut self, prefix: &str, what: &str, rows: u64) -> Result<(Vec<u64>, u64)> {
+        let entries = self.member(&format!("{prefix}indices"))?.length()?;
+        check_claim(self.place(&format!("{prefix}shape")), what, rows, entries)?;
+        let member = self.member(&format!("{prefix}indptr"))?;
+        let place = member.place().clone();
+        check_offset_count(&place, rows, member.length()?)?;
+        let offsets = member.all()?;
+        check_offsets(&place, rows, &offsets, entries)?;
+        Ok((offsets, entries))
+    }
+
+    /// Entries in any order as rows; those of a row keep their order. `rows` are
+    /// checked, and all three lists are as long.
+    fn gather(
+        &self,
+        prefix: &str,
+        shape: (u64, u64),
+        rows: &[u32],
+        columns: &[u32],
+        values: &[f32],
+    ) -> Result<Csr> {
+        let place = self.place(&format!("{prefix}shape"));
+        check_claim(place.clone(), "rows", shape.0, rows.len() as u64)?;
+        let mut offsets = vec![0u64; shape.0 as usize + 1];
+        rows.iter().for_each(|&row| offsets[row as usize + 1] += 1);
+        for row in 1..offsets.len() {
+            offsets[row] += offsets[row - 1];
+        }
+        let mut next = offsets.clone();
+        let (mut indices, mut sorted) = (vec![0; rows.len()], vec![0.0; rows.len()]);
+        for (entry, &row) in rows.iter().enumerate() {
+            let to = next[row as usize] as usize;
+            (indices[to], sorted[to]) = (columns[entry], values[entry]);
+            next[row as usize] += 1;
+        }
+        Csr::checked(&place, shape, offsets, indices, sorted)
     }
 
     /// All values of a one-dimensional member.
@@ -86,14 +166,13 @@ impl Archive {
         &mut self,
         prefix: &str,
         orientation: Orientation,
+        progress: &dyn Progress,
     ) -> Result<(u32, EdgeList)> {
         let nodes = self.square(prefix)?;
-        let offsets = self.vector::<u64>(&format!("{prefix}indptr"))?;
-        let place = self.place(&format!("{prefix}indptr"));
+        let (offsets, entries) = self.offsets(prefix, "nodes", nodes.into())?;
         let mut member = self.member(&format!("{prefix}indices"))?;
-        let entries = member.length()?;
-        check_offsets(&place, nodes.into(), &offsets, entries)?;
         let mut chunks = Vec::new();
+        progress.begin("reading edges", entries, "edges");
         let (mut done, mut row) = (0, 0);
         for_blocks(entries, |block| {
             let mut chunk = EdgeChunk::default();
@@ -109,21 +188,28 @@ impl Archive {
             }
             done += block;
             chunks.push(chunk);
+            progress.advance(block);
             Ok(())
         })?;
         if entries == 0 {
             member.read(&mut Vec::<u32>::new(), 0)?;
         }
         drop(member);
-        Ok((nodes, self.with_weights(prefix, chunks, entries)?))
+        progress.end();
+        Ok((nodes, self.with_weights(prefix, chunks, entries, progress)?))
     }
 
     /// Nodes and edges of a COO adjacency.
-    pub(crate) fn coordinate_edges(&mut self, prefix: &str) -> Result<(u32, EdgeList)> {
+    pub(crate) fn coordinate_edges(
+        &mut self,
+        prefix: &str,
+        progress: &dyn Progress,
+    ) -> Result<(u32, EdgeList)> {
         let nodes = self.square(prefix)?;
         let mut rows = self.member(&format!("{prefix}row"))?;
         let entries = rows.length()?;
         let mut chunks = Vec::new();
+        progress.begin("reading edges", entries, "edges");
         for_blocks(entries, |block| {
             let mut chunk = EdgeChunk::default();
             read_nodes(&mut rows, &mut chunk.sources, block, nodes)?;
@@ -136,9 +222,11 @@ impl Archive {
         for chunk in &mut chunks {
             let block = chunk.sources.len() as u64;
             read_nodes(&mut columns, &mut chunk.targets, block, nodes)?;
+            progress.advance(block);
         }
         drop(columns);
-        Ok((nodes, self.with_weights(prefix, chunks, entries)?))
+        progress.end();
+        Ok((nodes, self.with_weights(prefix, chunks, entries, progress)?))
     }
 
     /// The chunks with the weights from `data`, where there is one.
@@ -147,12 +235,14 @@ impl Archive {
         prefix: &str,
         mut chunks: Vec<EdgeChunk>,
         entries: u64,
+        progress: &dyn Progress,
     ) -> Result<EdgeList> {
         let name = format!("{prefix}data");
         if self.has(&name) {
             let mut member = self.member(&name)?;
             check_lengths(member.place(), entries, member.length()?)?;
             let mut done = 0;
+            progress.begin("reading weights", entries, "edges");
             for chunk in &mut chunks {
                 let block = chunk.sources.len() as u64;
                 member.read(&mut chunk.weights, block)?;
@@ -168,7 +258,9 @@ impl Archive {
                     })?;
                 }
                 done += block;
+                progress.advance(block);
             }
+            progress.end();
         }
         let mut edges = EdgeList::new();
         chunks.into_iter().for_each(|chunk| edges.push(chunk));
@@ -197,6 +289,7 @@ fn for_blocks(entries: u64, mut each: impl FnMut(u64) -> Result<()>) -> Result<(
 mod tests {
     use super::super::tests::{archive, array, saved};
     use super::*;
+    use crate::progress::Silent;
 
     type Parts<'a> = (&'a [i64], &'a [i32], &'a [i32], &'a [f32]);
 
@@ -211,7 +304,7 @@ mod tests {
 
     fn edges(parts: Parts<'_>, orientation: Orientation) -> Result<(u32, EdgeList)> {
         let (_dir, path) = saved(&archive(&members(parts), true));
-        Archive::open(&path)?.compressed_edges("", orientation)
+        Archive::open(&path)?.compressed_edges("", orientation, &Silent)
     }
 
     #[test]
@@ -283,7 +376,7 @@ mod tests {
         };
         let read = |bytes: &[u8]| {
             let (_dir, path) = saved(bytes);
-            Archive::open(&path)?.coordinate_edges("")
+            Archive::open(&path)?.coordinate_edges("", &Silent)
         };
         let (nodes, list) = read(&file(&[0, 2], &[1, 0])).unwrap();
         assert_eq!((nodes, list.weighted()), (3, false));
@@ -291,6 +384,71 @@ mod tests {
         assert!(read(&file(&[0, 3], &[1, 0])).is_err());
         assert!(read(&file(&[0, 2], &[1, 3])).is_err());
         assert!(read(&file(&[0, 2], &[1])).unwrap_err().to_string().contains("2 indices but 1"));
+    }
+
+    #[test]
+    fn many_rows_without_entries_are_refused_before_they_are_read() {
+        // The noughts pack a thousandfold; as an indptr they would take eight bytes each.
+        let rows = 3_000_000;
+        let indptr = vec![0i32; rows as usize + 1];
+        let claims = |shape: &[i64], indptr: &[i32]| {
+            let (_dir, path) = saved(&archive(&members((shape, indptr, &[], &[])), true));
+            let mut open = Archive::open(&path).unwrap();
+            [
+                open.compressed_edges("", Orientation::Rows, &Silent).unwrap_err().to_string(),
+                open.csr("").unwrap_err().to_string(),
+                open.csc("").unwrap_err().to_string(),
+            ]
+        };
+        for (error, what) in claims(&[rows, rows], &indptr).iter().zip(["nodes", "rows", "columns"])
+        {
+            let reason = format!("a.npz[shape]: claims {rows} {what} but holds only 0 entries");
+            assert!(error.contains(&reason), "{error}");
+        }
+        for error in claims(&[2, 2], &indptr) {
+            assert!(error.contains("indptr has 3000001 values"), "{error}");
+        }
+        // A COO matrix of no entries claims its rows for nothing at all.
+        let none = || array::<i32>("<i4", &[0], &[]);
+        let shape = array("<i8", &[2], &[i64::MAX, 2]);
+        let (_dir, path) =
+            saved(&archive(&[("shape", shape), ("row", none()), ("col", none())], true));
+        let error = Archive::open(&path).unwrap().coo("").unwrap_err().to_string();
+        assert!(error.contains("claims 9223372036854775807 rows"), "{error}");
+    }
+
+    #[test]
+    fn columns_and_coordinates_become_rows() {
+        // [[0, 5, 0], [7, 6, 0]]; CSC: column 0 has (1, 7), column 1 (1, 6) and (0, 5).
+        let expected = Csr {
+            width: 3,
+            offsets: vec![0, 1, 3],
+            indices: vec![1, 0, 1],
+            values: vec![5.0, 7.0, 6.0],
+        };
+        let parts: Parts<'_> = (&[2, 3], &[0, 1, 3, 3], &[1, 1, 0], &[7.0, 6.0, 5.0]);
+        let (_dir, path) = saved(&archive(&members(parts), true));
+        assert_eq!(Archive::open(&path).unwrap().csc("").unwrap(), expected);
+        let coordinates = |row: &[i32], col: &[i32]| {
+            let members = [
+                ("shape", array("<i8", &[2], &[2i64, 3])),
+                ("row", array("<i4", &[row.len() as u64], row)),
+                ("col", array("<i4", &[col.len() as u64], col)),
+                ("data", array("<f4", &[3], &[7.0f32, 5.0, 6.0])),
+            ];
+            let (_dir, path) = saved(&archive(&members, true));
+            Archive::open(&path)?.coo("")
+        };
+        assert_eq!(coordinates(&[1, 0, 1], &[0, 1, 1]).unwrap(), expected);
+        for (row, col, reason) in [
+            (&[1, 0, 2][..], &[0, 1, 1][..], "a.npz[row]: entry 2 is 2, not below 2"),
+            (&[1, 0, 1], &[0, 3, 1], "is 3, not below 3"),
+            (&[1, 0], &[0, 1, 1], "2 indices but 3 values"),
+            (&[1, 0, 1, 1], &[0, 1, 1, 1], "4 indices but 3 values"),
+        ] {
+            let error = coordinates(row, col).unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        }
     }
 
     #[test]

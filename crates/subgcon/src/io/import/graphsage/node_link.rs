@@ -33,6 +33,10 @@ pub(super) struct NodeLink {
     pub(super) roles: Vec<(Option<bool>, Option<bool>)>,
     /// Source and target of each link.
     pub(super) links: Vec<(End, End)>,
+    /// The weights of the links that have one.
+    pub(super) weights: Vec<f32>,
+    /// The first link that has none.
+    pub(super) unweighted: Option<usize>,
     /// Every text that ends a link.
     pub(super) texts: Vec<String>,
 }
@@ -123,6 +127,7 @@ struct Node {
 struct Link {
     source: Name,
     target: Name,
+    weight: Option<f32>,
 }
 
 /// Reads the whole object.
@@ -167,7 +172,12 @@ impl<'de> Visitor<'de> for NodeLinkSeed {
                             }))
                         }
                     };
+                    let (weights, unweighted) = (&mut graph.weights, &mut graph.unweighted);
                     entries.next_value_seed(Each::new(|link: Link| {
+                        match link.weight {
+                            Some(weight) => weights.push(weight),
+                            None => _ = unweighted.get_or_insert(ends.len()),
+                        }
                         ends.push((end(link.source), end(link.target)));
                     }))?;
                 }
