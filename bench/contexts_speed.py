@@ -32,9 +32,13 @@ def load(store):
     return sp.csr_matrix((np.ones(len(neighbours)), neighbours, offsets), shape=(n, n))
 
 
-def seeds_of(store, count):
+def seeds_of(store, count, first=48):
+    """Random nodes that have a neighbour; the first ones are those with an exact ranking."""
     degree = np.diff(np.load(store / "offsets.npy", mmap_mode="r"))
-    return np.random.default_rng(1).choice(np.flatnonzero(degree > 0), count, replace=False)
+    connected = np.flatnonzero(degree > 0)
+    chosen = np.random.default_rng(1).choice(connected, first, replace=False)
+    others = np.random.default_rng(2).choice(connected, max(count, first), replace=False)
+    return np.concatenate([chosen, np.setdiff1d(others, chosen)])[:count]
 
 
 def top(nodes, mass, degree, seed):
@@ -197,7 +201,7 @@ def main():
     parser.add_argument("--subgcon", type=pathlib.Path)
     parser.add_argument("--work", type=pathlib.Path)
     parser.add_argument("--peer", nargs=4, metavar=("NAME", "STORE", "SEEDS", "EPSILON"))
-    parser.add_argument("--truth", type=int, default=96, help="seeds with an exact ranking")
+    parser.add_argument("--truth", type=int, default=48, help="seeds with an exact ranking, at most 48")
     parser.add_argument("--skip-peers", action="store_true")
     options = parser.parse_args()
     if options.peer:

@@ -16,7 +16,9 @@ fn main() -> ExitCode {
         ["test"] => test(),
         ["bench", name, rest @ ..] => bench(name, rest),
         _ => {
-            eprintln!("usage: cargo xtask test\n       cargo xtask bench import|contexts [ARGUMENTS]");
+            eprintln!(
+                "usage: cargo xtask test\n       cargo xtask bench import|contexts [ARGUMENTS]"
+            );
             return ExitCode::from(2);
         }
     };

@@ -115,8 +115,10 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     }
 }
 
-/// Contexts whose members' distances are looked up: all of a small graph.
-const COMPOSITION_OF: usize = 20_000;
+/// Contexts whose members' distances are looked up: all of a small graph, and of
+/// a larger one, where going three hops may meet most of it, about a thousand.
+const SMALL: usize = 20_000;
+const LOOKED_AT: usize = 1_000;
 
 /// What is told of all contexts; with `--json` exactly this.
 #[derive(Debug, Serialize)]
@@ -215,7 +217,7 @@ fn summarise(
     let (smallest, largest, sum) = sizes.fold((usize::MAX, 0, 0u64), |(least, most, sum), size| {
         (least.min(size), most.max(size), sum + size as u64)
     });
-    let step = contexts.rows().div_ceil(COMPOSITION_OF);
+    let step = if contexts.rows() <= SMALL { 1 } else { contexts.rows().div_ceil(LOOKED_AT) };
     let composition = Composition::of(view, contexts, step);
     let members = composition.members().max(1) as f64;
     let mut hops: Vec<f64> = composition.at_hops.iter().map(|&n| n as f64 / members).collect();

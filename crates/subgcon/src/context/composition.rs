@@ -16,7 +16,7 @@ use super::view::GraphView;
 pub const MAX_HOPS: usize = 8;
 
 /// Arcs looked at for one context.
-const BUDGET: usize = 2_000_000;
+const BUDGET: usize = 500_000;
 
 /// How many members of contexts lie at each distance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,31 +37,31 @@ impl Composition {
 
     /// Looks at every `step`-th context; row i is that of node i.
     pub fn of<V: GraphView>(view: &V, contexts: &Contexts, step: usize) -> Composition {
-        let rows: Vec<usize> = (0..contexts.rows()).step_by(step.max(1)).collect();
         let add = |mut sum: Composition, part: Composition| {
             sum.contexts += part.contexts;
             sum.further += part.further;
             sum.at_hops.iter_mut().zip(part.at_hops).for_each(|(sum, part)| *sum += part);
             sum
         };
-        rows.par_chunks(64)
-            .map_init(
-                || Rings::new(view.nodes()),
-                |rings, rows| {
-                    let mut composition = Composition::default();
-                    for &row in rows {
-                        composition.contexts += 1;
-                        let members = contexts.nodes(row);
-                        for hops in rings.distances(view, members).into_iter().skip(1) {
-                            match hops {
-                                Some(hops) => composition.at_hops[hops - 1] += 1,
-                                None => composition.further += 1,
-                            }
+        // One walker a thread, since each remembers which nodes it has seen.
+        let threads = rayon::current_num_threads();
+        (0..threads)
+            .into_par_iter()
+            .map(|thread| {
+                let mut rings = Rings::new(view.nodes());
+                let mut composition = Composition::default();
+                for row in (0..contexts.rows()).step_by(step.max(1)).skip(thread).step_by(threads) {
+                    composition.contexts += 1;
+                    let members = contexts.nodes(row);
+                    for hops in rings.distances(view, members).into_iter().skip(1) {
+                        match hops {
+                            Some(hops) => composition.at_hops[hops - 1] += 1,
+                            None => composition.further += 1,
                         }
                     }
-                    composition
-                },
-            )
+                }
+                composition
+            })
             .reduce(Composition::default, add)
     }
 }
