@@ -4,10 +4,10 @@
 //! cargo run --release --example contexts_speed -- [option=value ...]
 //! graph=skewed|rmat  nodes=1000000  draws=9100000  epsilon=1e-3,1e-4  seeds=50000
 //! references=50  threads=0,1,2  lookahead=0,1  size=20  rounds=5  certify=0  budget=1000000
-//! order=given|rings  batch=0|1
+//! order=given|rings  batch=0|1  store=NAME.graph
 //! ```
 //!
-//! A power-law graph is generated (see `graph::generate`); `order=rings` numbers its
+//! A power-law graph is generated (see `graph::generate`), or a store opened; `order=rings` numbers its
 //! nodes ring by ring from the largest hub, `batch=1` takes the seeds in that order.
 //! The variants are measured in turn, several rounds, and the best round of each
 //! counts. Agreement is the share of the exact contexts' nodes that are found, by a
@@ -16,11 +16,13 @@
 //! Seeds have at least one neighbour.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Instant;
 
 use subgcon::context::{AdjacencyView, ContextSettings, Flags, Method, Sampler, sample};
 use subgcon::graph::generate::{Communities, FeatureKind, PowerLaw};
 use subgcon::graph::{Adjacency, EdgeList, EdgeRules, merge};
+use subgcon::io::store::Store;
 use subgcon::progress::Silent;
 use subgcon::rng::Stream;
 
@@ -38,6 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("certify", "0"),
         ("budget", "1000000"),
         ("order", "given"),
+        ("store", ""),
         ("batch", "0"),
         ("lookahead", "0,1"),
     ]
@@ -51,7 +54,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let number = |name: &str| options[name].parse::<usize>();
     let list = |name: &str| options[name].split(',').map(str::parse::<f64>).collect::<Vec<_>>();
 
-    let made = generate(&options["graph"], number("nodes")? as u64, number("draws")? as u64)?;
+    let made = match options["store"].as_str() {
+        "" => generate(&options["graph"], number("nodes")? as u64, number("draws")? as u64)?,
+        path => Store::open(Path::new(path))?.adjacency()?.clone(),
+    };
     let place = ring_order(&made);
     let rings = options["order"] == "rings";
     let adjacency = if rings { renumbered(&made, &place)? } else { made.clone() };
