@@ -3,9 +3,9 @@
 Run by `cargo xtask bench contexts`, which prepares the environment. Every program gets the same power-law
 graph (1 M nodes, about 18 M arcs), one core, and the same task: the 20 nodes with the largest PageRank over
 degree, restart 0.15, seen from random nodes that have a neighbour. subgcon samples every node of the graph
-and writes its table; the others are timed on as many seeds as fit the time, after a warm-up that compiles
-what they compile. Agreement is the mean share of the exact top 20 (power iteration to 1e-9, by SciPy) that a
-program finds, counted over the same seeds for all.
+and writes its table; the others are timed on as many seeds as fit the time (PyG after a warm-up that compiles
+it). Agreement is the mean share of the exact top 20 (power iteration to 1e-9, by SciPy) that a program finds,
+over those of the 48 seeds with an exact ranking that it was given.
 """
 
 import argparse

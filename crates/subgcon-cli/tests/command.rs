@@ -319,6 +319,24 @@ fn foreign_and_damaged_tables_are_refused() {
         assert!(told.contains(file) && told.contains("delete the table"), "{told}");
         std::fs::write(&path, whole).unwrap();
     }
+    let path = b.join("captured.npy");
+    let whole = std::fs::read(&path).unwrap();
+    let mut changed = whole.clone();
+    changed[130] ^= 1;
+    std::fs::write(&path, changed).unwrap();
+    assert!(place.fail("contexts b.graph --verify").contains("captured.npy: was changed"));
+    std::fs::write(&path, whole).unwrap();
+    // A table that was given the name of other settings.
+    place.run("contexts b.graph --size 5");
+    let folder = place.path("b.graph.contexts");
+    let other =
+        std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).find(|path| *path != b);
+    let other = other.unwrap();
+    std::fs::rename(&b, place.path("kept")).unwrap();
+    std::fs::rename(&other, &b).unwrap();
+    assert!(place.fail("contexts b.graph").contains("sampled with other settings"));
+    std::fs::remove_dir_all(&b).unwrap();
+    std::fs::rename(place.path("kept"), &b).unwrap();
     let path = b.join("nodes.npy");
     let mut changed = std::fs::read(&path).unwrap();
     changed[128..132].copy_from_slice(&7_000_000u32.to_le_bytes());
@@ -327,6 +345,27 @@ fn foreign_and_damaged_tables_are_refused() {
     assert!(told.contains("row 0 is no context of node 0"), "{told}");
     std::fs::write(b.join("manifest.json"), "{").unwrap();
     assert!(place.fail("contexts b.graph").contains("cannot be read"));
+}
+
+/// Kills a sampling once two blocks are logged; the hidden folder it leaves.
+#[cfg(unix)]
+fn kill_when_logged(place: &Place, words: &str, store: &str) -> std::path::PathBuf {
+    let hidden = || {
+        let folder = std::fs::read_dir(place.path(&format!("{store}.contexts"))).ok()?;
+        let mut names = folder.map(|e| e.unwrap().path());
+        names.find(|path| path.extension().is_some_and(|e| e == "partial"))
+    };
+    let logged = || {
+        let log = hidden().map(|folder| folder.join("finished.log"));
+        log.and_then(|log| std::fs::read_to_string(log).ok()).map_or(0, |log| log.lines().count())
+    };
+    let mut child = place.command(words).spawn().unwrap();
+    while logged() < 2 && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    hidden().expect("it was killed before the end")
 }
 
 /// Killed again and again, sampling goes on where it stopped and ends in the
@@ -339,22 +378,7 @@ fn killed_sampling_is_taken_up() {
     place.run(&format!("{made} a.graph"));
     place.run(&format!("{made} b.graph"));
     let words = "contexts a.graph --epsilon 1e-3 --threads 1 --json";
-    let hidden = || {
-        let folder = std::fs::read_dir(place.path("a.graph.contexts")).ok()?;
-        let mut names = folder.map(|e| e.unwrap().path());
-        names.find(|path| path.extension().is_some_and(|e| e == "partial"))
-    };
-    let logged = || {
-        let log = hidden().map(|folder| folder.join("finished.log"));
-        log.and_then(|log| std::fs::read_to_string(log).ok()).map_or(0, |log| log.lines().count())
-    };
-    let mut child = place.command(words).spawn().unwrap();
-    while logged() < 2 && child.try_wait().unwrap().is_none() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let folder = hidden().expect("it was killed before the end");
+    let folder = kill_when_logged(&place, words, "a.graph");
     // One finished block is damaged: it has to be found out and done again.
     let log = folder.join("finished.log");
     let lines = std::fs::read_to_string(&log).unwrap();
@@ -368,26 +392,65 @@ fn killed_sampling_is_taken_up() {
     bytes[130] ^= 1;
     std::fs::write(&captured, bytes).unwrap();
     let summary = place.json(words);
-    assert_eq!(summary["reused"], 1 << 15, "one of two blocks was whole");
+    assert_eq!(summary["reused"], 8192, "one of two blocks was whole");
     place.run("contexts b.graph --epsilon 1e-3 --threads 2");
     let [a, b] = ["a.graph", "b.graph"].map(|store| bytes_below(&table(&place, store)));
     assert!(a == b);
 }
 
+/// A disk that fills up in the middle of the work, played by a limit on how far
+/// files may be written.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_keeps_what_was_sampled() {
     let place = Place::new();
-    place.run("generate powerlaw --nodes 60000 --edges 300000 -o g.graph");
-    let command = format!(
-        "ulimit -f 3500; trap '' XFSZ; exec {} contexts g.graph --epsilon 1e-2",
-        cargo_bin("subgcon").display()
-    );
+    place.run("generate powerlaw --nodes 100000 --edges 800000 -o g.graph");
+    let words = "contexts g.graph --epsilon 1e-3 --threads 1 --json";
+    // The files have their final size now; what is beyond the limit cannot be written.
+    kill_when_logged(&place, words, "g.graph");
+    let command =
+        format!("ulimit -f 5000; trap '' XFSZ; exec {} {words}", cargo_bin("subgcon").display());
     let output =
         Command::new("bash").args(["-c", &command]).current_dir(place.0.path()).output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("cannot write"), "{told}");
-    let summary = place.json("contexts g.graph --epsilon 1e-2 --json");
-    assert_eq!(summary["nodes"], 60000);
+    let summary = place.json(words);
+    // 5,000 kB hold 64,000 rows of 80 bytes: seven whole blocks of 8,192.
+    assert_eq!(summary["reused"], 7 * 8192);
+    place.run("contexts g.graph --epsilon 1e-3 --verify");
+}
+
+/// Two programs that want the same table: one samples, the other waits its turn
+/// or finds the table; both end well or say why.
+#[cfg(unix)]
+#[test]
+fn two_samplers_do_not_get_in_each_others_way() {
+    let place = Place::new();
+    place.run("generate powerlaw --nodes 30000 --edges 200000 -o g.graph");
+    for round in 0..5 {
+        let words = format!("contexts g.graph --epsilon 1e-3 --size {} --json", 10 + round);
+        let children: Vec<_> = (0..3)
+            .map(|_| {
+                place
+                    .command(&words)
+                    .stderr(std::process::Stdio::piped())
+                    .stdout(std::process::Stdio::null())
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        let mut finished = 0;
+        for child in children {
+            let output = child.wait_with_output().unwrap();
+            let told = String::from_utf8(output.stderr).unwrap();
+            finished += usize::from(output.status.success());
+            let busy = told.contains("another program is sampling these contexts");
+            assert!(output.status.success() || busy, "{told}");
+        }
+        assert!(finished >= 1);
+        assert_eq!(place.json(&words)["reused"], 30000);
+    }
+    let left: Vec<_> = std::fs::read_dir(place.path("g.graph.contexts")).unwrap().collect();
+    assert_eq!(left.len(), 5, "{left:?}");
 }

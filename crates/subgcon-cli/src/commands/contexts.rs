@@ -9,8 +9,8 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use subgcon::context::{
-    AdjacencyView, Composition, ContextSettings, Contexts, Flags, GraphView, MAX_HOPS, Method,
-    Ranking, context, distances,
+    AdjacencyView, Composition, ContextSettings, Contexts, Flags, GraphView, Method, Ranking,
+    context, distances,
 };
 use subgcon::io::contexts::ContextTable;
 use subgcon::io::store::Store;
@@ -50,6 +50,9 @@ pub(crate) struct Arguments {
     /// Show the context of the node with this id instead
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     node: Option<String>,
+    /// Check every checksum of the table
+    #[arg(long, conflicts_with = "node")]
+    verify: bool,
     /// Draw the composition by distance into an SVG file
     #[arg(long, value_name = "FILE", conflicts_with = "node")]
     svg: Option<PathBuf>,
@@ -127,6 +130,8 @@ struct Summary {
     table: String,
     settings: ContextSettings,
     nodes: u64,
+    /// In a directed graph mass is no probability (see docs/formats.md).
+    directed: bool,
     /// Contexts that were there already.
     reused: u64,
     seconds: f64,
@@ -177,9 +182,12 @@ fn sample_all(
     let started = Instant::now();
     let table = ContextTable::sample(store, settings, progress)?;
     let seconds = started.elapsed().as_secs_f64();
-    table.check_members()?;
+    match arguments.verify {
+        true => table.verify()?,
+        false => table.check_members()?,
+    }
     let view = AdjacencyView::new(store.adjacency()?);
-    let summary = summarise(store, &table, settings, &view, seconds);
+    let summary = summarise(store, &table, &view, seconds);
     if let Some(path) = &arguments.svg {
         let name = store.root().file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let picture =
@@ -203,7 +211,6 @@ fn sample_all(
 fn summarise(
     store: &Store,
     table: &ContextTable,
-    settings: &ContextSettings,
     view: &AdjacencyView<'_>,
     seconds: f64,
 ) -> Summary {
@@ -228,8 +235,9 @@ fn summarise(
     Summary {
         store: store.root().display().to_string(),
         table: table.root.display().to_string(),
-        settings: settings.clone(),
+        settings: table.manifest.settings.clone(),
         nodes,
+        directed: store.manifest().directed,
         reused: table.reused,
         seconds,
         nodes_per_second: (sampled > 0).then(|| sampled as f64 / seconds),
@@ -289,7 +297,11 @@ fn summary_text(summary: &Summary) -> String {
     );
     let size = &summary.size;
     row("size", format!("{} to {}, mean {:.2}", size.smallest, size.largest, size.mean));
-    row("short", format!("{} (no more nodes can be reached)", percent(summary.short)));
+    let reach = match summary.settings.method {
+        Method::Power { steps } => format!("no more nodes within {steps} steps"),
+        _ => "no more nodes can be reached".to_owned(),
+    };
+    row("short", format!("{} ({reach})", percent(summary.short)));
     if summary.settings.certify {
         row(
             "certified",
@@ -307,8 +319,11 @@ fn summary_text(summary: &Summary) -> String {
     row(
         "mass",
         format!(
-            "median {:.3} of a walk's end lies in its context; 5 % to 95 %: {:.3} to {:.3}",
-            mass.median, mass.q05, mass.q95
+            "median {:.3}{}; 5 % to 95 %: {:.3} to {:.3}",
+            mass.median,
+            if summary.directed { " in a context" } else { " of a walk's end lies in its context" },
+            mass.q05,
+            mass.q95
         ),
     );
     let shares = &summary.composition;
@@ -346,7 +361,7 @@ struct NodeReport {
 struct MemberReport {
     rank: usize,
     id: String,
-    score: f64,
+    score: Option<f64>,
     pagerank: f32,
     hops: Option<usize>,
     degree: usize,
@@ -372,8 +387,11 @@ fn show_node(
         rank,
         id: ids.text(member),
         score: match settings.ranking {
-            Ranking::Row => f64::from(found.pagerank[rank]) / view.weight_in(member).max(1e-300),
-            Ranking::PageRank => found.pagerank[rank].into(),
+            Ranking::Row => {
+                let degree = view.weight_in(member);
+                (degree > 0.0).then(|| f64::from(found.pagerank[rank]) / degree)
+            }
+            Ranking::PageRank => Some(found.pagerank[rank].into()),
         },
         pagerank: found.pagerank[rank],
         hops: hops[rank],
@@ -401,23 +419,24 @@ fn show_node(
         (true, ..) => "proven",
         (_, true, _) => "proven but for ties",
         (.., true) => "stopped by the budget",
-        _ => "not proven (pass --certify)",
+        _ if matches!(settings.method, Method::Push { .. }) => "not proven (pass --certify)",
+        _ => "by whole steps over the graph",
     };
     writeln!(
         out,
-        "{proof}; {} of a walk's end lies in it, {} is not settled\n",
-        percent(report.captured_mass.into()),
-        percent(report.residual_mass.into())
+        "{proof}; mass {:.4} lies in it, {:.4} is not settled\n",
+        report.captured_mass, report.residual_mass
     )?;
     let width = report.members.iter().map(|m| m.id.chars().count()).max().unwrap_or(2).max(2);
     let score = if settings.ranking == Ranking::Row { "pagerank/degree" } else { "pagerank" };
     writeln!(out, "rank  {:width$}  {score:>15}  pagerank  hops  degree", "id")?;
     for member in &report.members {
-        let hops = member.hops.map_or_else(|| format!(">{MAX_HOPS}"), |hops| hops.to_string());
+        let hops = member.hops.map_or_else(|| "far".to_owned(), |hops| hops.to_string());
+        let score = member.score.map_or_else(|| "-".to_owned(), |score| format!("{score:.3e}"));
         writeln!(
             out,
-            "{:>4}  {:width$}  {:>15.3e}  {:>8.5}  {hops:>4}  {:>6}",
-            member.rank, member.id, member.score, member.pagerank, member.degree
+            "{:>4}  {:width$}  {score:>15}  {:>8.5}  {hops:>4}  {:>6}",
+            member.rank, member.id, member.pagerank, member.degree
         )?;
     }
     Ok(())

@@ -1,13 +1,12 @@
 //! `subgcon generate`: synthetic graphs of any size.
 
 use std::io::Write;
-use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use subgcon::graph::generate::{Communities, FeatureKind, PowerLaw};
 use subgcon::io::store::{StoreOptions, StoreWriter};
 
-use super::{report_written, shell_word};
+use super::{Output, report_written, shell_word};
 use crate::progress::Bars;
 
 #[derive(Debug, Args)]
@@ -18,12 +17,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Args)]
 struct Target {
-    /// The store to write, a folder: NAME.graph
-    #[arg(short, long, value_name = "NAME.graph")]
-    output: PathBuf,
-    /// Replace a store of that name
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    store: Output,
     /// The same seed gives the same bytes
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -107,8 +102,8 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         Model::Communities(communities) => &communities.target,
         Model::Powerlaw { target, .. } => target,
     };
-    let options = StoreOptions { replace: target.force, ..StoreOptions::default() };
-    let create = || StoreWriter::create(&target.output, options, progress);
+    let options = StoreOptions { replace: target.store.force, ..StoreOptions::default() };
+    let create = || StoreWriter::create(&target.store.output, options, progress);
     let manifest = match &arguments.model {
         Model::Communities(communities) => {
             let settings = communities.settings();
@@ -131,8 +126,8 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         }
     };
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", report_written(&target.output, &manifest))?;
-    writeln!(out, "next: subgcon info {}", shell_word(&target.output))?;
+    writeln!(out, "{}", report_written(&target.store.output, &manifest))?;
+    writeln!(out, "next: subgcon info {}", shell_word(&target.store.output))?;
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use subgcon::graph::{Duplicates, EdgeRules};
 use subgcon::io::import::{GraphSage, GraphSaint, Musae, Npz, Ogb, Planetoid, Table};
 use subgcon::io::store::{StoreOptions, StoreWriter};
 
-use super::{report_written, shell_word};
+use super::{Output, report_written, shell_word};
 use crate::progress::Bars;
 
 #[derive(Debug, Args)]
@@ -20,12 +20,8 @@ pub(crate) struct Arguments {
 /// What every format has.
 #[derive(Debug, Args)]
 struct Target {
-    /// The store to write, a folder: NAME.graph
-    #[arg(short, long, value_name = "NAME.graph")]
-    output: PathBuf,
-    /// Replace a store of that name
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    store: Output,
     /// Keep arcs as they are given instead of making every edge go both ways
     #[arg(long)]
     directed: bool,
@@ -192,9 +188,9 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
             },
         },
         unweighted: target.unweighted,
-        replace: target.force,
+        replace: target.store.force,
     };
-    let mut store = StoreWriter::create(&target.output, options, progress)?;
+    let mut store = StoreWriter::create(&target.store.output, options, progress)?;
     let origin = match &arguments.format {
         Format::Table(table) => table.settings().import(&mut store)?,
         Format::Planetoid { dir, name, .. } => {
@@ -215,8 +211,8 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     };
     let manifest = store.finish(origin)?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", report_written(&target.output, &manifest))?;
-    writeln!(out, "next: subgcon info {}", shell_word(&target.output))?;
+    writeln!(out, "{}", report_written(&target.store.output, &manifest))?;
+    writeln!(out, "next: subgcon info {}", shell_word(&target.store.output))?;
     Ok(())
 }
 

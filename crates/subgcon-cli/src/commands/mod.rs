@@ -6,11 +6,23 @@ pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod info;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use subgcon::io::store::Manifest;
 
 use crate::format::{counted, thousands};
+
+/// Where a store is written.
+#[derive(Debug, Args)]
+struct Output {
+    /// The store to write, a folder: NAME.graph
+    #[arg(short, long, value_name = "NAME.graph")]
+    output: PathBuf,
+    /// Replace a store of that name
+    #[arg(long)]
+    force: bool,
+}
 
 /// A path as a shell takes it.
 fn shell_word(path: &Path) -> String {

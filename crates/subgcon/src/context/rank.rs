@@ -31,7 +31,7 @@ use super::view::{GraphView, touch};
 const MAX_LOOKAHEAD: usize = 64;
 
 /// Candidates beyond which lowering ε is cheaper than telling them apart.
-const MAX_CONTENDERS: usize = 8192;
+const MAX_CONTENDERS: usize = 1 << 16;
 
 /// The candidates of a push, and what bounds their scores.
 #[derive(Debug, Default)]

@@ -58,7 +58,8 @@ pub struct ContextSettings {
     pub ranking: Ranking,
     /// Lower `epsilon`, node by node, until the set is proven (push only).
     pub certify: bool,
-    /// Arcs that one node's push may look at; it stops there and says so.
+    /// Arcs that one node's push may look at, beyond its own and those that fill a
+    /// short context; it stops there and says so.
     pub budget: u64,
 }
 
@@ -136,11 +137,6 @@ impl ContextSettings {
             ));
         }
         Ok(())
-    }
-
-    /// Whether contexts of this size get bit rows.
-    pub fn has_bits(&self) -> bool {
-        self.size <= MAX_BIT_SIZE
     }
 }
 

@@ -131,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn exact_and_certified_contexts_are_ordered_by_score(
+    fn exact_contexts_are_ordered_by_score(
         graph in any_graph(Some(false)), centre in 0u32..28,
     ) {
         let view = AdjacencyView::new(&graph);

@@ -39,6 +39,10 @@ impl PartialFolder {
         // Under another name until the lock is held, so that nobody clears it away.
         let process = std::process::id();
         let unlocked = parent.join(format!("{prefix}{process}.new"));
+        // One of a dead process with our number holds at most an empty lock.
+        if unlocked.exists() {
+            fs::remove_dir_all(&unlocked).map_err(Error::io("remove", &unlocked))?;
+        }
         fs::create_dir(&unlocked).map_err(Error::io("create", &unlocked))?;
         let mut partial = PartialFolder {
             target: target.to_path_buf(),
@@ -76,7 +80,13 @@ impl PartialFolder {
             self.folder = PathBuf::new();
         }
         let lock = self.target.join(LOCK);
-        fs::remove_file(&lock).map_err(Error::io("remove", &lock))
+        match fs::remove_file(&lock) {
+            // Another writer has replaced it, lock and all, in the meantime.
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io("remove", &lock)(error))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -144,7 +154,7 @@ fn remove_abandoned(parent: &Path, prefix: &str) -> Result<()> {
         }
         let alive = match File::open(path.join(LOCK)) {
             Ok(lock) => matches!(lock.try_lock(), Err(TryLockError::WouldBlock)),
-            Err(_) => false,
+            Err(error) => error.kind() != std::io::ErrorKind::NotFound,
         };
         if !alive {
             match fs::remove_dir_all(&path) {

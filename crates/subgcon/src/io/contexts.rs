@@ -29,8 +29,10 @@ const LOG: &str = "finished.log";
 const LOCK: &str = "writing.lock";
 const REMEDY: &str = "delete the table and run `subgcon contexts` again";
 
-/// Contexts that are sampled, written and logged together: 8 MB at size 20.
-const BLOCK: u64 = 1 << 15;
+/// Contexts that are sampled, written and logged together: about 2 MB of them.
+fn block_rows(size: usize) -> u64 {
+    ((2 << 20) / (12 * size as u64 + 9)).clamp(128, 8192)
+}
 
 /// What a table says of itself: `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,14 +65,20 @@ pub struct ContextTable {
     pub reused: u64,
 }
 
-/// Where tables of a store's contexts lie.
+/// Where tables of a store's contexts lie: beside the store itself, whatever way
+/// leads to it (`.`, a link).
 pub fn folder_of(store: &Path) -> PathBuf {
+    let short = store.file_name().is_some() && !store.is_symlink();
+    let store = match short {
+        true => store.to_path_buf(),
+        false => store.canonicalize().unwrap_or_else(|_| store.to_path_buf()),
+    };
     let mut name = store.file_name().unwrap_or_default().to_owned();
     name.push(".contexts");
     store.with_file_name(name)
 }
 
-/// Names a graph and settings: the same contexts have the same key.
+/// Names a graph and settings.
 pub fn key(fingerprint: &str, settings: &ContextSettings) -> String {
     let settings = serde_json::to_string(settings).expect("plain data becomes JSON");
     let text = format!("subgcon contexts {VERSION}\n{fingerprint}\n{settings}");
@@ -87,13 +95,16 @@ impl ContextTable {
     ) -> Result<ContextTable> {
         settings.validate()?;
         let root = folder_of(store.root()).join(key(&store.manifest().fingerprint, settings));
-        if root.exists() {
-            let mut table = ContextTable::open(&root, store)?;
-            table.reused = table.manifest.nodes;
-            return Ok(table);
+        let reused = match Sampling::begin(store, settings, &root)? {
+            Some(sampling) => sampling.run(store, settings, progress)?,
+            None => store.manifest().nodes,
+        };
+        let table = ContextTable::open(&root, store)?;
+        if table.manifest.settings != *settings {
+            let problem = "these contexts were sampled with other settings than their name says";
+            return Err(Error::store(&root, problem, REMEDY));
         }
-        let reused = Sampling::begin(store, settings, &root)?.run(store, settings, progress)?;
-        Ok(ContextTable { reused, ..ContextTable::open(&root, store)? })
+        Ok(ContextTable { reused, ..table })
     }
 
     /// Opens a table and makes sure that it belongs to this graph.
@@ -139,7 +150,7 @@ impl ContextTable {
         Ok(ContextTable { root: root.to_path_buf(), manifest, contexts, reused: 0 })
     }
 
-    /// Checks every checksum, and that every member is a node.
+    /// Checks every checksum, and that every member is a node: `contexts --verify`.
     pub fn verify(&self) -> Result<()> {
         for (name, entry) in &self.manifest.arrays {
             let path = self.root.join(name);
@@ -212,8 +223,10 @@ fn map_contexts(root: &Path, manifest: &ContextManifest) -> Result<Contexts> {
 struct Sampling {
     root: PathBuf,
     folder: PathBuf,
-    _lock: File,
+    lock: File,
     log: File,
+    /// Contexts in a block.
+    block: u64,
     nodes: u64,
     size: u64,
     arrays: Arrays,
@@ -230,8 +243,12 @@ struct Arrays {
 }
 
 impl Sampling {
-    /// Opens the hidden folder, which may hold finished blocks already.
-    fn begin(store: &Store, settings: &ContextSettings, root: &Path) -> Result<Sampling> {
+    /// Opens the hidden folder, which may hold finished blocks already; nothing
+    /// where the table is there.
+    fn begin(store: &Store, settings: &ContextSettings, root: &Path) -> Result<Option<Sampling>> {
+        if root.exists() {
+            return Ok(None);
+        }
         let parent = folder_of(store.root());
         fs::create_dir_all(&parent).map_err(Error::io("create", &parent))?;
         let name = root.file_name().unwrap_or_default().to_string_lossy();
@@ -247,15 +264,21 @@ impl Sampling {
             }
             Err(TryLockError::Error(source)) => return Err(Error::io("lock", &path)(source)),
         }
+        // Somebody else may have finished it before the lock was ours.
+        if root.exists() {
+            fs::remove_dir_all(&folder).map_err(Error::io("remove", &folder))?;
+            return Ok(None);
+        }
         let (nodes, size) = (store.manifest().nodes, settings.size as u64);
         let (rows, wide) = ([nodes], [nodes, size]);
         let words = Words::of(settings.size);
         let at = |name: &str| folder.join(name);
         let path = folder.join(LOG);
         let log = OpenOptions::new().create(true).append(true).open(&path);
-        Ok(Sampling {
+        Ok(Some(Sampling {
             root: root.to_path_buf(),
-            _lock: lock,
+            block: block_rows(settings.size),
+            lock,
             log: log.map_err(Error::io("open", &path))?,
             nodes,
             size,
@@ -275,7 +298,7 @@ impl Sampling {
                 flags: PlacedWriter::open(at(FLAGS), &rows)?,
             },
             folder,
-        })
+        }))
     }
 
     /// Samples what is missing and gives the table its name. Answers how many
@@ -292,8 +315,8 @@ impl Sampling {
         progress.begin("sampling contexts", self.nodes, "nodes");
         let mut reused = 0;
         for (block, finished) in finished.into_iter().enumerate() {
-            let start = block as u64 * BLOCK;
-            let end = self.nodes.min(start + BLOCK);
+            let start = block as u64 * self.block;
+            let end = self.nodes.min(start + self.block);
             if finished {
                 reused += end - start;
                 progress.advance(end - start);
@@ -309,7 +332,7 @@ impl Sampling {
     }
 
     fn write(&mut self, block: u64, contexts: &Contexts) -> Result<()> {
-        let row = block * BLOCK;
+        let row = block * self.block;
         let place = row * self.size;
         self.arrays.nodes.write(place, &contexts.nodes)?;
         self.arrays.pagerank.write(place, &contexts.pagerank)?;
@@ -332,15 +355,16 @@ impl Sampling {
     /// Which blocks the log names and the arrays really hold.
     fn finished(&mut self) -> Result<Vec<bool>> {
         let path = self.folder.join(LOG);
-        let log = fs::read_to_string(&path).unwrap_or_default();
-        let mut finished = vec![false; self.nodes.div_ceil(BLOCK) as usize];
+        let log = fs::read(&path).map_err(Error::io("read", &path))?;
+        let log = String::from_utf8_lossy(&log);
+        let mut finished = vec![false; self.nodes.div_ceil(self.block) as usize];
         for line in log.lines() {
             let Some((block, logged)) = line.split_once(' ') else { continue };
             let Some(block) = block.parse().ok().filter(|&b: &u64| b < finished.len() as u64)
             else {
                 continue;
             };
-            let rows = BLOCK.min(self.nodes - block * BLOCK) as usize;
+            let rows = self.block.min(self.nodes - block * self.block) as usize;
             finished[block as usize] = digest(&self.read(block, rows)?) == logged;
         }
         // A line that was cut off would swallow the next one.
@@ -361,7 +385,8 @@ impl Sampling {
             Ok(values.into())
         }
         let size = self.size as usize;
-        let (row, place, places) = (block * BLOCK, block * BLOCK * self.size, rows * size);
+        let row = block * self.block;
+        let (place, places) = (row * self.size, rows * size);
         let arrays = &mut self.arrays;
         Ok(Contexts {
             size,
@@ -379,7 +404,7 @@ impl Sampling {
     }
 
     fn finish(self, store: &Store, settings: &ContextSettings) -> Result<()> {
-        let Sampling { root, folder, arrays, .. } = self;
+        let Sampling { root, folder, arrays, lock, .. } = self;
         let has_bits = arrays.words32.is_some() || arrays.words64.is_some();
         drop(arrays);
         let mut entries = BTreeMap::new();
@@ -405,11 +430,20 @@ impl Sampling {
                 file.sync_all()
             })
             .map_err(Error::io("write", &path))?;
+        // The lock is held and the log kept until the table has its name: a kill
+        // before that loses nothing, and nobody else begins meanwhile.
+        super::atomic::rename_folder(&folder, &root)?;
         for name in [LOG, LOCK] {
-            let path = folder.join(name);
-            fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+            let path = root.join(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::io("remove", &path)(error));
+                }
+                _ => {}
+            }
         }
-        super::atomic::rename_folder(&folder, &root)
+        drop(lock);
+        Ok(())
     }
 }
 

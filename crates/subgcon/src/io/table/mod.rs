@@ -11,6 +11,7 @@ pub(crate) mod edges;
 pub(crate) mod nodes;
 
 mod discover;
+mod edge_text;
 mod values;
 
 use std::path::Path;
