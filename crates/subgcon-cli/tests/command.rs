@@ -282,6 +282,8 @@ fn impossible_contexts_are_refused() {
         ("--method power --steps 0", "steps = 0"),
         ("--method power --certify", "certify = true"),
         ("--budget 0", "budget = 0"),
+        ("--method power --epsilon 1e-3", "--epsilon goes with --method push"),
+        ("--steps 5", "--steps goes with --method power"),
     ] {
         let told = place.fail(&format!("contexts g.graph {words}"));
         assert!(told.contains(message), "{words}: {told}");

@@ -26,18 +26,18 @@ pub(crate) struct Arguments {
     /// Nodes in a context, the centre included; over 64 without adjacency, 1,024 at most
     #[arg(long, default_value_t = 20)]
     size: usize,
-    /// Push until PageRank over degree is right within this
-    #[arg(long, default_value_t = 1e-4, allow_negative_numbers = true)]
-    epsilon: f64,
+    /// Push until PageRank over degree is right within this [default: 1e-4]
+    #[arg(long, allow_negative_numbers = true)]
+    epsilon: Option<f64>,
     /// Lower epsilon, node by node, until the context is proven
     #[arg(long)]
     certify: bool,
     /// How scores are computed
     #[arg(long, default_value = "push")]
     method: MethodName,
-    /// Power steps, for --method power; the released program takes 10
-    #[arg(long, default_value_t = 10)]
-    steps: u32,
+    /// Power steps, for --method power; the released program takes 10 [default: 10]
+    #[arg(long)]
+    steps: Option<u32>,
     /// Probability of a walk to end at each step
     #[arg(long, default_value_t = 0.15, allow_negative_numbers = true)]
     restart: f64,
@@ -93,9 +93,10 @@ impl Arguments {
             method: match self.method {
                 // A coarse push gains nothing from a second look, and it would cost a third.
                 MethodName::Push => {
-                    Method::Push { epsilon: self.epsilon, lookahead: self.epsilon < 5e-4 }
+                    let epsilon = self.epsilon.unwrap_or(1e-4);
+                    Method::Push { epsilon, lookahead: epsilon < 5e-4 }
                 }
-                MethodName::Power => Method::Power { steps: self.steps },
+                MethodName::Power => Method::Power { steps: self.steps.unwrap_or(10) },
                 MethodName::Exact => Method::Exact,
             },
             ranking: match self.ranking {
@@ -111,6 +112,13 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> {
     let settings = arguments.settings();
     settings.validate()?;
+    let stray = match arguments.method {
+        MethodName::Push => arguments.steps.map(|_| "--steps goes with --method power"),
+        _ => arguments.epsilon.map(|_| "--epsilon goes with --method push"),
+    };
+    if let Some(stray) = stray {
+        anyhow::bail!("{stray}; leave it out or choose that method");
+    }
     let store = Store::open(&arguments.store)?;
     match &arguments.node {
         Some(id) => show_node(&store, id, &settings, arguments.json),

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::oracle::{any_graph, build, naive_push, plain, reachable, solved};
+use super::power::Power;
 use super::push::{Push, Rules};
 use super::*;
 use crate::graph::Adjacency;
@@ -68,6 +69,28 @@ proptest! {
         for (node, (a, b)) in exact.iter().zip(&steps).enumerate() {
             if node != centre as usize {
                 prop_assert!((a - b).abs() < 1e-12, "{node}: {a} {b}");
+            }
+        }
+    }
+
+    /// After t steps no score of an undirected graph is wrong by more than
+    /// (1 − restart)^t over the centre's degree, whether it was reached or not.
+    #[test]
+    fn a_few_steps_are_within_their_bound(
+        graph in any_graph(Some(false)), centre in 0u32..28, steps in 1u32..30,
+    ) {
+        let view = AdjacencyView::new(&graph);
+        let centre = centre % view.nodes() as u32;
+        if view.weight_out(centre) > 0.0 {
+            let exact = solved(&view, centre, 0.15, Ranking::Row);
+            let mut scores = vec![0.0; view.nodes()];
+            for found in Power::default().run(&view, centre, 0.15, Ranking::Row, steps) {
+                scores[found.node as usize] = found.score;
+            }
+            let bound = 0.85f64.powi(steps as i32) / view.weight_out(centre) * (1.0 + 1e-9) + 1e-14;
+            for node in (0..view.nodes()).filter(|&node| node != centre as usize) {
+                let wrong = (scores[node] - exact[node]).abs();
+                prop_assert!(wrong <= bound, "{node}: {wrong} above {bound}");
             }
         }
     }

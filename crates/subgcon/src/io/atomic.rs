@@ -142,29 +142,43 @@ fn sync_folder(folder: &Path) -> Result<()> {
     File::open(folder).and_then(|file| file.sync_all()).map_err(Error::io("sync", folder))
 }
 
-/// Removes the folders of writers that died.
+/// Clears away what writers that died have left, and puts back what one of them
+/// had moved aside.
 fn remove_abandoned(parent: &Path, prefix: &str) -> Result<()> {
     let entries = fs::read_dir(parent).map_err(Error::io("open", parent))?;
     for entry in entries {
         let path = entry.map_err(Error::io("list", parent))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let middle = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(".partial"));
-        if !middle.is_some_and(|process| process.bytes().all(|b| b.is_ascii_digit())) {
+        let Some(rest) = name.strip_prefix(prefix) else { continue };
+        let Some((process, kind)) = rest.split_once('.') else { continue };
+        if !process.bytes().all(|b| b.is_ascii_digit()) {
             continue;
         }
-        let alive = match File::open(path.join(LOCK)) {
-            Ok(lock) => matches!(lock.try_lock(), Err(TryLockError::WouldBlock)),
-            Err(error) => error.kind() != std::io::ErrorKind::NotFound,
-        };
-        if !alive {
-            match fs::remove_dir_all(&path) {
-                // Somebody else cleared it away at the same time.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                removed => removed.map_err(Error::io("remove", &path))?,
-            }
+        let partial = parent.join(format!("{prefix}{process}.partial"));
+        if !matches!(kind, "partial" | "old") || is_alive(&partial) {
+            continue;
+        }
+        // `.NAME.` without its dots is the name that the old folder had.
+        let target = parent.join(&prefix[1..prefix.len() - 1]);
+        if kind == "old" && target.symlink_metadata().is_err() {
+            fs::rename(&path, &target).map_err(Error::io("put back", &target))?;
+            continue;
+        }
+        match fs::remove_dir_all(&path) {
+            // Somebody else cleared it away at the same time.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            removed => removed.map_err(Error::io("remove", &path))?,
         }
     }
     Ok(())
+}
+
+/// Whether the writer of a hidden folder still holds its lock.
+fn is_alive(folder: &Path) -> bool {
+    match File::open(folder.join(LOCK)) {
+        Ok(lock) => matches!(lock.try_lock(), Err(TryLockError::WouldBlock)),
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+    }
 }
 
 #[cfg(test)]
@@ -255,6 +269,19 @@ mod tests {
         lock.lock().unwrap();
         drop(PartialFolder::create(&root.path().join("a.graph"), false).unwrap());
         assert!(!dead.exists() && living.exists() && foreign.exists());
+    }
+
+    #[test]
+    fn what_was_moved_aside_is_put_back_or_cleared() {
+        let root = tempfile::tempdir().unwrap();
+        let (target, old) = (root.path().join("a.graph"), root.path().join(".a.graph.1.old"));
+        fs::create_dir(&old).unwrap();
+        fs::write(old.join("x"), "old").unwrap();
+        remove_abandoned(root.path(), ".a.graph.").unwrap();
+        assert_eq!(fs::read_to_string(target.join("x")).unwrap(), "old");
+        fs::create_dir(&old).unwrap();
+        remove_abandoned(root.path(), ".a.graph.").unwrap();
+        assert_eq!(names(root.path()), ["a.graph"]);
     }
 
     #[test]
