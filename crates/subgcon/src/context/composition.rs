@@ -15,6 +15,9 @@ use super::view::GraphView;
 /// Rings that are told apart.
 pub const MAX_HOPS: usize = 8;
 
+/// A graph of more nodes has one walker.
+const LARGE: usize = 1 << 17;
+
 /// Arcs looked at for one context.
 const BUDGET: usize = 500_000;
 
@@ -43,8 +46,10 @@ impl Composition {
             sum.at_hops.iter_mut().zip(part.at_hops).for_each(|(sum, part)| *sum += part);
             sum
         };
-        // One walker a thread, since each remembers which nodes it has seen.
-        let threads = rayon::current_num_threads();
+        // One walker a thread, since each remembers which nodes it has seen: a mark for
+        // every node, so that a large graph gets a single one.
+        let large = view.nodes() > LARGE;
+        let threads = if large { 1 } else { rayon::current_num_threads() };
         (0..threads)
             .into_par_iter()
             .map(|thread| {
