@@ -8,12 +8,10 @@ is a process of its own: wall time and peak resident memory are the process's.
 """
 
 import argparse
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import time
 
 PEER = """
 import sys
@@ -42,16 +40,24 @@ if out != "-":
 """
 
 
+# A process begins with the peak memory of the one that started it, and this one holds large arrays at
+# times: a small process in between starts what is measured.
+STARTER = """
+import os, subprocess, sys, time
+start = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:])
+_, status, usage = os.wait4(process.pid, 0)
+print(time.perf_counter() - start, usage.ru_maxrss * 1024, status, file=sys.stderr)
+"""
+
+
 def measured(command):
     """Runs a command; its output, wall seconds and peak resident bytes."""
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    output = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    if status != 0:
-        sys.exit(f"failed: {' '.join(map(str, command))}")
-    return output, seconds, usage.ru_maxrss * 1024
+    done = subprocess.run([sys.executable, "-c", STARTER, *command], capture_output=True, text=True)
+    seconds, memory, status = done.stderr.splitlines()[-1].split()
+    if status != "0":
+        sys.exit(f"failed: {' '.join(map(str, command))}\n{done.stderr}")
+    return done.stdout, float(seconds), int(memory)
 
 
 def make_inputs(subgcon, work, nodes, edges):
