@@ -12,6 +12,9 @@ use crate::math::Array;
 /// are searched for.
 const MAX_SCAN: usize = 256;
 
+/// Places for members by a hash of their number.
+const SLOTS: usize = 4096;
+
 /// How wide the words of a bit row are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Words {
@@ -79,39 +82,55 @@ impl BitPart<'_> {
     }
 }
 
-/// Places of up to 64 nodes by number: open addressing in 256 bytes.
-struct Places<'a> {
-    nodes: &'a [u32],
-    slots: [u8; 256],
+/// Places of up to 64 nodes by number: a table in which no two of them meet, so
+/// that looking one up is two reads and no branch.
+struct Places {
+    /// Filled up with the first.
+    nodes: [u32; MAX_BIT_SIZE],
+    factor: u32,
+    /// The place of the node that belongs here; 0 where none does, which is told
+    /// by the first node being another.
+    slots: [u8; SLOTS],
 }
 
-impl<'a> Places<'a> {
-    fn new(nodes: &'a [u32]) -> Places<'a> {
-        let mut places = Places { nodes, slots: [0; 256] };
-        for (place, &node) in nodes.iter().enumerate() {
-            let mut at = Places::slot(node);
-            while places.slots[at as usize] != 0 {
-                at = at.wrapping_add(1);
-            }
-            places.slots[at as usize] = place as u8 + 1;
+impl Places {
+    fn new(nodes: &[u32]) -> Places {
+        let mut places =
+            Places { nodes: [0; MAX_BIT_SIZE], factor: 0x9E37_79B1, slots: [0; SLOTS] };
+        let Some(&first) = nodes.first() else { return places };
+        places.nodes.fill(first);
+        places.nodes[..nodes.len()].copy_from_slice(nodes);
+        // Of all odd factors at most 2 in SLOTS let a given two nodes meet, so that
+        // one is found for up to 64 nodes (2,016 pairs); for 20 the first mostly does.
+        // The steps go through all odd numbers.
+        while !places.fill(nodes) {
+            places.slots.fill(0);
+            places.factor = places.factor.wrapping_add(0x3C6E_F372);
         }
         places
     }
 
-    fn slot(node: u32) -> u8 {
-        (node.wrapping_mul(0x9E37_79B1) >> 24) as u8
+    /// False when two nodes meet.
+    fn fill(&mut self, nodes: &[u32]) -> bool {
+        let first = self.slot(nodes[0]);
+        nodes.iter().enumerate().skip(1).all(|(place, &node)| {
+            let slot = self.slot(node);
+            let free = self.slots[slot] == 0 && slot != first;
+            self.slots[slot] = place as u8;
+            free
+        })
     }
 
-    #[inline]
-    fn find(&self, node: u32) -> Option<usize> {
-        let mut at = Places::slot(node);
-        loop {
-            match self.slots[at as usize] {
-                0 => return None,
-                place if self.nodes[place as usize - 1] == node => return Some(place as usize - 1),
-                _ => at = at.wrapping_add(1),
-            }
-        }
+    #[inline(always)]
+    fn slot(&self, node: u32) -> usize {
+        (node.wrapping_mul(self.factor) >> (32 - SLOTS.trailing_zeros())) as usize
+    }
+
+    /// The bit of this node's place, or none.
+    #[inline(always)]
+    fn bit(&self, node: u32) -> u64 {
+        let place = self.slots[self.slot(node)];
+        u64::from(self.nodes[place as usize % MAX_BIT_SIZE] == node) << (place % 64)
     }
 }
 
@@ -119,45 +138,44 @@ impl<'a> Places<'a> {
 pub fn induced_bits<V: GraphView>(view: &V, nodes: &[u32], rows: &mut [u64]) {
     assert!(nodes.len() <= MAX_BIT_SIZE, "{} nodes do not fit a bit row", nodes.len());
     assert_eq!(nodes.len(), rows.len(), "one row a node");
-    rows.fill(0);
     touch(view, nodes.iter().copied());
     let places = Places::new(nodes);
-    let (mirrored, mut long) = (!view.directed(), 0u64);
-    for (a, &node) in nodes.iter().enumerate() {
+    let mut long = 0u64;
+    for (a, (&node, row)) in nodes.iter().zip(&mut *rows).enumerate() {
+        *row = 0;
         if view.degree(node) > MAX_SCAN {
             long |= 1 << a;
             continue;
         }
-        let listed = view.neighbours(node).iter().copied();
-        for neighbour in listed.chain(view.extra(node).map(|(neighbour, _)| neighbour)) {
-            if let Some(b) = places.find(neighbour) {
-                rows[a] |= 1 << b;
-                if mirrored {
-                    rows[b] |= 1 << a;
-                }
-            }
+        for &neighbour in view.neighbours(node) {
+            *row |= places.bit(neighbour);
+        }
+        if let Some((neighbour, _)) = view.extra(node) {
+            *row |= places.bit(neighbour);
         }
     }
-    while long != 0 {
-        let a = long.trailing_zeros() as usize;
-        long &= long - 1;
-        if mirrored {
-            // Shorter lists have told already; of two long ones ask the shorter.
-            let mut others = long;
-            while others != 0 {
-                let b = others.trailing_zeros() as usize;
-                others &= others - 1;
+    let (mut left, short) = (long, !long);
+    while left != 0 {
+        let a = left.trailing_zeros() as usize;
+        left &= left - 1;
+        if view.directed() {
+            for (b, &to) in nodes.iter().enumerate() {
+                if a != b && view.connects(nodes[a], to) {
+                    rows[a] |= 1 << b;
+                }
+            }
+            continue;
+        }
+        // Shorter lists have told already; of two long ones ask the shorter.
+        for b in 0..nodes.len() {
+            if short >> b & 1 == 1 {
+                rows[a] |= (rows[b] >> a & 1) << b;
+            } else if left >> b & 1 == 1 {
                 let swap = view.degree(nodes[b]) < view.degree(nodes[a]);
                 let (from, to) = if swap { (b, a) } else { (a, b) };
                 if view.connects(nodes[from], nodes[to]) {
                     rows[a] |= 1 << b;
                     rows[b] |= 1 << a;
-                }
-            }
-        } else {
-            for (b, &to) in nodes.iter().enumerate() {
-                if a != b && view.connects(nodes[a], to) {
-                    rows[a] |= 1 << b;
                 }
             }
         }
@@ -169,6 +187,20 @@ mod tests {
     use super::super::AdjacencyView;
     use super::super::oracle::build;
     use super::*;
+
+    #[test]
+    fn every_member_has_a_slot_of_its_own() {
+        for stride in (0..26).map(|bit| 1u32 << bit).chain([3, 0x9E37_79B1, 0x4_0001, u32::MAX]) {
+            let nodes: Vec<u32> = (0..64).map(|at| stride.wrapping_mul(at)).collect();
+            let places = Places::new(&nodes);
+            for (at, &node) in nodes.iter().enumerate() {
+                assert_eq!(places.bit(node), 1 << at, "{stride} {at}");
+                let other = node ^ 0x8000_0001;
+                let bit = nodes.iter().position(|&n| n == other).map_or(0, |at| 1 << at);
+                assert_eq!(places.bit(other), bit, "{stride} {at}");
+            }
+        }
+    }
 
     #[test]
     fn long_lists_are_searched() {
