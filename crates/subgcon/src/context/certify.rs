@@ -86,6 +86,7 @@ fn judge<V: GraphView>(
         Some(last) => low(last),
         None => return Verdict::Open,
     };
+    ranked.bound(view, push, rules);
     let unseen = ranked.unseen() * (1.0 + rounding);
     let least_estimate = least * (1.0 - 2.0 * rounding);
     if unseen >= least || !ranked.contenders(view, push, rules, least_estimate) {

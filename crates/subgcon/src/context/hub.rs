@@ -15,7 +15,7 @@ use hashbrown::HashMap;
 
 use super::push::{Push, Rules};
 use super::settings::Ranking;
-use super::top::{Best, Candidate};
+use super::top::Best;
 use super::view::GraphView;
 
 /// Entries that a thread remembers, of 8 bytes each.
@@ -30,18 +30,17 @@ pub(super) struct Hubs {
 
 impl Hubs {
     fn best<V: GraphView>(view: &V, hub: u32, rules: &Rules, keep: usize) -> Vec<(u32, f32)> {
+        let arcs: Vec<(u32, f32)> = view.arcs(hub).filter(|&(_, weight)| weight > 0.0).collect();
         let mut best = Best::default();
         best.reset(keep);
-        for (node, weight) in view.arcs(hub).filter(|&(_, weight)| weight > 0.0) {
-            let divisor = rules.divisor(view, node);
+        for (at, &(node, weight)) in arcs.iter().enumerate() {
             let score = match rules.ranking {
-                Ranking::Row => f64::from(weight) / divisor,
+                Ranking::Row => f64::from(weight) / rules.divisor(view, node),
                 Ranking::PageRank => f64::from(weight),
             };
-            let pagerank = f64::from(weight);
-            best.offer(Candidate { score, slack: 0.0, divisor, pagerank, node });
+            best.offer(score, node, at);
         }
-        best.finish().iter().map(|found| (found.node, found.pagerank as f32)).collect()
+        best.finish().map(|at| arcs[at]).collect()
     }
 }
 

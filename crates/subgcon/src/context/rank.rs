@@ -26,6 +26,7 @@ use super::push::{Push, Rules};
 use super::settings::Ranking;
 use super::top::{Best, Candidate, order};
 use super::view::{GraphView, touch};
+use super::visited::State;
 
 /// Longest list that a lookahead reads: a hub has no high score to begin with.
 const MAX_LOOKAHEAD: usize = 64;
@@ -37,9 +38,8 @@ const MAX_CONTENDERS: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(super) struct Ranked {
     best: Best,
+    candidates: Vec<Candidate>,
     slack: Slack,
-    /// M: largest residual over divisor.
-    pub largest: f64,
     /// R: sum of the residuals.
     pub residual: f64,
     /// PageRank of the centre, as estimated.
@@ -60,43 +60,47 @@ impl Ranked {
         let others = size - 1;
         let keep = if lookahead { others + (size / 2).max(8) } else { others };
         let (restart, by_row) = (rules.restart, rules.ranking == Ranking::Row);
+        let states = &push.visited.states;
         self.best.reset(keep);
-        (self.largest, self.residual) = (0.0, push.untracked);
-        for (at, state) in push.visited.states.iter().enumerate() {
+        let mut residual = push.untracked;
+        self.centre = states[0].settled + restart * states[0].residual;
+        for (at, state) in states.iter().enumerate() {
             if state.divisor.is_finite() {
-                self.largest = self.largest.max(state.residual / state.divisor);
-                self.residual += state.residual;
+                residual += state.residual;
             }
             let pagerank = state.settled + restart * state.residual;
-            if at == 0 {
-                self.centre = pagerank;
+            let divisor = if by_row { state.divisor } else { 1.0 };
+            // A division is for those that may enter: this is below the floor times
+            // the divisor whatever the rounding.
+            if pagerank < self.best.floor() * (1.0 - 4.0 * f64::EPSILON) * divisor || at == 0 {
                 continue;
             }
-            let score = if by_row { pagerank / state.divisor } else { pagerank };
-            if score >= self.best.floor() {
-                let (node, divisor) = (state.node, state.divisor);
-                self.best.offer(Candidate { score, slack: 0.0, divisor, pagerank, node });
-            }
+            self.best.offer(pagerank / divisor, state.node, at);
         }
-        let slack = Slack::new(view, rules, self.largest, self.residual);
-        let candidates = self.best.finish();
+        self.residual = residual;
+        self.candidates.clear();
+        for at in self.best.finish() {
+            let State { node, divisor, settled, residual, .. } = states[at];
+            let pagerank = settled + restart * residual;
+            let score = if by_row { pagerank / divisor } else { pagerank };
+            self.candidates.push(Candidate { score, slack: 0.0, divisor, pagerank, node });
+        }
         if lookahead {
+            let candidates = &mut self.candidates;
             touch(view, candidates.iter().map(|candidate| candidate.node));
-        }
-        for candidate in candidates.iter_mut() {
-            candidate.slack = slack.of(candidate.divisor);
-            if lookahead {
-                look_ahead(view, push, rules, candidate);
-            }
-        }
-        if lookahead {
+            candidates.iter_mut().for_each(|candidate| look_ahead(view, push, rules, candidate));
             candidates.sort_unstable_by(order);
         }
-        self.slack = slack;
+    }
+
+    /// How far off the estimates of the last ranking may be.
+    pub(super) fn bound<V: GraphView>(&mut self, view: &V, push: &Push, rules: &Rules) {
+        let shares = push.visited.states.iter().map(|state| state.residual / state.divisor);
+        self.slack = Slack::new(view, rules, shares.fold(0.0, f64::max), self.residual);
     }
 
     /// Makes every visited node that may have a score of at least `least` a
-    /// candidate, with lookahead. False where these are too many.
+    /// candidate, with its slack and lookahead. False where these are too many.
     pub(super) fn contenders<V: GraphView>(
         &mut self,
         view: &V,
@@ -104,7 +108,7 @@ impl Ranked {
         rules: &Rules,
         least: f64,
     ) -> bool {
-        let candidates = self.best.kept();
+        let candidates = &mut self.candidates;
         candidates.clear();
         for state in &push.visited.states[1..] {
             let (node, divisor) = (state.node, state.divisor);
@@ -127,10 +131,10 @@ impl Ranked {
 
     /// The candidates of the last ranking.
     pub(super) fn candidates(&mut self) -> &mut Vec<Candidate> {
-        self.best.kept()
+        &mut self.candidates
     }
 
-    /// Upper bound of the score of every node that was not visited.
+    /// Upper bound of the score of every node that was not visited, after `bound`.
     pub(super) fn unseen(&self) -> f64 {
         self.slack.most
     }

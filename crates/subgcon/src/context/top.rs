@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 pub(super) struct Candidate {
     /// A lower bound of its score, and the estimate it is ranked by.
     pub score: f64,
-    /// The score is at most `score + slack`.
+    /// The score is at most `score + slack`, where a proof asks for it.
     pub slack: f64,
     /// What its PageRank is divided by in a row of S.
     pub divisor: f64,
@@ -22,14 +22,18 @@ pub(super) fn order(a: &Candidate, b: &Candidate) -> Ordering {
     b.score.total_cmp(&a.score).then(a.node.cmp(&b.node))
 }
 
+/// What is offered, as one number that is compared at once: the score turned
+/// round, then the node, then where it stands among all that is offered.
+type Key = u128;
+
 /// Keeps the best of all that is offered. A buffer of a few times `keep` is cut
 /// back whenever it is full: one comparison for most offers, and the result does
-/// not depend on their order.
+/// not depend on their order. Scores are not negative.
 #[derive(Debug, Default)]
 pub(super) struct Best {
     keep: usize,
     floor: f64,
-    kept: Vec<Candidate>,
+    kept: Vec<Key>,
 }
 
 impl Best {
@@ -40,16 +44,19 @@ impl Best {
     }
 
     /// No score below this enters any more.
-    #[inline]
+    #[inline(always)]
     pub(super) fn floor(&self) -> f64 {
         self.floor
     }
 
-    pub(super) fn offer(&mut self, candidate: Candidate) {
-        if self.keep == 0 || candidate.score < self.floor {
+    #[inline]
+    pub(super) fn offer(&mut self, score: f64, node: u32, at: usize) {
+        if self.keep == 0 || score < self.floor {
             return;
         }
-        self.kept.push(candidate);
+        // Of numbers that are not negative the bits are in order.
+        let rank = u128::from(!score.to_bits());
+        self.kept.push(rank << 64 | u128::from(node) << 32 | at as u128);
         if self.kept.len() >= 2 * self.keep + 16 {
             self.cut();
         }
@@ -57,24 +64,19 @@ impl Best {
 
     fn cut(&mut self) {
         if self.kept.len() > self.keep {
-            self.kept.select_nth_unstable_by(self.keep - 1, order);
+            let (_, last, _) = self.kept.select_nth_unstable(self.keep - 1);
+            self.floor = f64::from_bits(!((*last >> 64) as u64));
             self.kept.truncate(self.keep);
-            self.floor = self.kept[self.keep - 1].score;
         }
     }
 
-    /// What is kept, as it stands.
-    pub(super) fn kept(&mut self) -> &mut Vec<Candidate> {
-        &mut self.kept
-    }
-
-    /// The best, in order.
-    pub(super) fn finish(&mut self) -> &mut Vec<Candidate> {
+    /// The best, in order: where they stand among all that was offered.
+    pub(super) fn finish(&mut self) -> impl Iterator<Item = usize> {
         if self.keep > 0 {
             self.cut();
         }
-        self.kept.sort_unstable_by(order);
-        &mut self.kept
+        self.kept.sort_unstable();
+        self.kept.iter().map(|&key| key as u32 as usize)
     }
 }
 
@@ -102,11 +104,14 @@ mod tests {
                 .collect();
             let mut best = Best::default();
             best.reset(keep);
-            all.iter().for_each(|&candidate| best.offer(candidate));
-            let mut sorted = all;
+            for (at, candidate) in all.iter().enumerate() {
+                best.offer(candidate.score, candidate.node, at);
+            }
+            let found: Vec<Candidate> = best.finish().map(|at| all[at]).collect();
+            let mut sorted = all.clone();
             sorted.sort_by(order);
             sorted.truncate(keep);
-            prop_assert_eq!(best.finish(), &sorted);
+            prop_assert_eq!(found, sorted);
         }
     }
 }
