@@ -19,7 +19,8 @@
 //! Measured on graphs of 1 M nodes and left out, as ratios of time: states inside
 //! the index instead of beside (1.0), a byte of log degree that is made exact when
 //! needed (0.9 to 1.2), not visiting nodes of degree over 1/ε (1.0 to 1.3), f32
-//! instead of f64 (1.0).
+//! instead of f64 (1.0), fetching the degrees of sixteen neighbours before any is
+//! added (1.09).
 
 use super::hub::Hubs;
 use super::settings::Ranking;
@@ -31,7 +32,7 @@ use super::visited::{Open, Place, State, Visited};
 pub(super) const MAX_VISITED: usize = 200_000;
 
 /// Queued nodes whose lists are fetched together.
-const AHEAD: usize = 8;
+const AHEAD: usize = 16;
 
 /// What a push needs to know beside the graph.
 #[derive(Debug, Clone, Copy)]
@@ -90,7 +91,9 @@ impl Push {
         self.queue.clear();
         (self.head, self.arcs, self.pushes, self.stopped) = (0, 0, 0, false);
         self.untracked = 0.0;
-        self.visited.reset(((1.0 / epsilon).log2() as u32).clamp(9, 13));
+        // An index that is nearly empty: a place taken by another is a branch guessed
+        // wrong, and clearing it costs less.
+        self.visited.reset(((1.0 / epsilon).log2() as u32 + 2).clamp(9, 14));
 
         // In units of out-weight(i) the centre begins with D(i) / out-weight(i),
         // which is 1 in an undirected graph; PageRank begins with 1.
