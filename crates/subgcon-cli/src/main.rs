@@ -14,10 +14,6 @@ use clap::Parser;
 
 use args::{Arguments, Command};
 
-// See ARCHITECTURE.md: neither better nor worse than the C library's, as measured.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
