@@ -22,6 +22,14 @@ import numpy as np
 
 RESTART, SIZE = 0.15, 20
 
+# A small process: a child begins with the peak memory of its parent.
+STARTER = """
+import os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:])
+_, status, usage = os.wait4(process.pid, 0)
+print(usage.ru_maxrss * 1024, status, file=sys.stderr)
+"""
+
 
 def load(store):
     import scipy.sparse as sp
@@ -185,14 +193,14 @@ def agreement(found, truth):
 def ours(subgcon, store, epsilon, threads, seeds):
     shutil.rmtree(f"{store}.contexts", ignore_errors=True)
     words = [subgcon, "contexts", store, "--json", "--epsilon", str(epsilon), "--threads", str(threads)]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    summary = json.loads(process.stdout.read())
-    _, status, usage = os.wait4(process.pid, 0)
-    assert status == 0
+    done = subprocess.run([sys.executable, "-c", STARTER, *words], capture_output=True, text=True)
+    memory, status = done.stderr.splitlines()[-1].split()
+    assert status == "0", done.stderr
+    summary = json.loads(done.stdout)
     nodes = np.load(pathlib.Path(summary["table"]) / "nodes.npy", mmap_mode="r")
     found = {int(s): [int(m) for m in nodes[s] if m != 2**32 - 1] for s in seeds}
     shutil.rmtree(f"{store}.contexts", ignore_errors=True)
-    return summary, found, usage.ru_maxrss * 1024
+    return summary, found, int(memory)
 
 
 def main():
