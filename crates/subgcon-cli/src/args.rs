@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{contexts, demo, generate, import, info};
+use crate::commands::{contexts, demo, embed, generate, import, info, train};
 
 /// Node embeddings for large attributed graphs, learnt without labels.
 #[derive(Debug, Parser)]
@@ -46,6 +46,10 @@ pub(crate) enum Command {
     Info(info::Arguments),
     /// Find the context of every node: the nodes that matter to it
     Contexts(contexts::Arguments),
+    /// Learn an encoder, without labels
+    Train(train::Arguments),
+    /// Embed the nodes of a graph with a trained model
+    Embed(embed::Arguments),
     /// Run the main job on a small graph made for it
     Demo(demo::Arguments),
 }

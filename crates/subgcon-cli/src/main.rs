@@ -39,6 +39,8 @@ fn run() -> anyhow::Result<()> {
         Command::Generate(generate) => commands::generate::run(&generate, &progress),
         Command::Info(info) => commands::info::run(&info, &progress),
         Command::Contexts(contexts) => commands::contexts::run(&contexts, &progress),
+        Command::Train(train) => commands::train::run(&train, &progress),
+        Command::Embed(embed) => commands::embed::run(&embed, &progress),
         Command::Demo(demo) => commands::demo::run(&demo, &progress),
     }
 }

@@ -32,6 +32,7 @@ enum Style {
 
 struct Work {
     what: String,
+    note: String,
     unit: &'static str,
     total: u64,
     done: u64,
@@ -80,7 +81,16 @@ impl Progress for Bars {
         bar.set_message(what.to_owned());
         bar.set_prefix(unit);
         let (what, started) = (what.to_owned(), Instant::now());
-        *self.work() = Some(Work { what, unit, total, done: 0, started, shown: None, bar });
+        *self.work() = Some(Work {
+            what,
+            note: String::new(),
+            unit,
+            total,
+            done: 0,
+            started,
+            shown: None,
+            bar,
+        });
     }
 
     fn advance(&self, amount: u64) {
@@ -106,6 +116,13 @@ impl Progress for Bars {
         }
     }
 
+    fn note(&self, words: &str) {
+        if let Some(work) = self.work().as_mut() {
+            work.note = words.to_owned();
+            work.bar.set_message(format!("{} {words}", work.what));
+        }
+    }
+
     fn end(&self) {
         if let Some(work) = self.work().take() {
             if self.style == Style::Lines && work.started.elapsed() >= PATIENCE {
@@ -128,6 +145,9 @@ impl Work {
         if self.total > self.done && rate > 0.0 {
             let left = Duration::from_secs_f64((self.total - self.done) as f64 / rate);
             line += &format!(", {} left", HumanDuration(left));
+        }
+        if !self.note.is_empty() {
+            line += &format!(", {}", self.note);
         }
         line
     }

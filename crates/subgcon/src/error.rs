@@ -48,6 +48,16 @@ pub enum Error {
     /// The target of a write is already there.
     #[error("{}: already exists; choose another name or pass --force to replace it", .0.display())]
     Exists(PathBuf),
+    /// Training left the numbers.
+    #[error(
+        "training diverged at step {step}: the loss or a parameter is no number any more; {remedy}"
+    )]
+    Diverged {
+        /// Counted from 1.
+        step: u64,
+        /// What to try.
+        remedy: String,
+    },
     /// A graph store is damaged, or is not one.
     #[error("{}: {problem}; {remedy}", path.display())]
     Store {

@@ -35,12 +35,19 @@
 //! # }
 //! ```
 
+pub mod batch;
+pub mod config;
 pub mod context;
+pub mod contrast;
+pub mod encoder;
 pub mod error;
 pub mod graph;
 pub mod io;
 pub mod math;
+pub mod model;
 pub mod progress;
 pub mod rng;
+pub mod train;
+pub mod transform;
 
 pub use error::{Error, Result};

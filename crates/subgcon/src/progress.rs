@@ -10,6 +10,10 @@ pub trait Progress: Sync {
     fn begin(&self, what: &str, total: u64, unit: &'static str);
     /// Some of it is done.
     fn advance(&self, amount: u64);
+    /// How it goes, in a few words: "loss 0.41".
+    fn note(&self, words: &str) {
+        let _ = words;
+    }
     /// All of it is done.
     fn end(&self);
 }

@@ -56,6 +56,17 @@ impl Stream {
     }
 }
 
+/// A number that looks random and follows from another (the finisher of
+/// `SplitMix64`): for decisions that many threads take about many things, each by
+/// its own number and a key drawn from a [`Stream`].
+#[inline]
+pub fn mix(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ use clap::Args;
 use subgcon::graph::generate::Communities;
 use subgcon::io::store::{Store, StoreOptions, StoreWriter};
 
-use super::{contexts, info, report_written, shell_word};
+use super::{contexts, embed, info, report_written, shell_word, train};
 use crate::progress::Bars;
 
 #[derive(Debug, Args)]
@@ -28,6 +28,11 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     let ours = Store::open(path).is_ok_and(|store| store.manifest().origin.format == FORMAT);
     if path.exists() && !ours {
         anyhow::bail!("{}: is there already and is no demo; choose a name with -o", path.display());
+    }
+    let (model, embeddings) = (path.with_extension("model"), path.with_extension("parquet"));
+    if let Some(other) = [&model, &embeddings].into_iter().find(|other| other.exists() && !ours) {
+        let shown = other.display();
+        anyhow::bail!("{shown}: is there already and is of no demo; choose a name with -o");
     }
     let options = StoreOptions { replace: ours, ..StoreOptions::default() };
     let mut store = StoreWriter::create(path, options, progress)?;
@@ -53,6 +58,14 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     writeln!(out, "\n3. the context of every node, by personalised PageRank:\n")?;
     drop(out);
     contexts::run(&contexts::Arguments::of(path), progress)?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\n4. an encoder, learnt from the contexts without looking at a label:\n")?;
+    drop(out);
+    train::run(&train::Arguments::of(path, &model), progress)?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\n5. an embedding of every node:\n")?;
+    drop(out);
+    embed::run(&embed::Arguments::of(path, &model, &embeddings), progress)?;
     let mut out = std::io::stdout().lock();
     let shown = shell_word(path);
     writeln!(out, "\nwhat to type next:")?;

@@ -2,9 +2,11 @@
 
 pub(crate) mod contexts;
 pub(crate) mod demo;
+pub(crate) mod embed;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod info;
+pub(crate) mod train;
 
 use std::path::{Path, PathBuf};
 

@@ -72,6 +72,8 @@ mod tests;
 pub(crate) use bits::Words;
 pub use bits::{BitRows, induced_bits};
 pub use composition::{Composition, MAX_HOPS, distances};
+#[cfg(test)]
+pub(crate) use oracle::build;
 pub use overlay::WithNode;
 pub use power::exact_scores;
 pub use sample::{Sampler, context, sample};

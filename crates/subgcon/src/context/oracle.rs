@@ -8,7 +8,7 @@ use super::{GraphView, Ranking};
 use crate::graph::Adjacency;
 
 /// A graph from arcs or edges; the last of repeated ones counts.
-pub(super) fn build(
+pub(crate) fn build(
     nodes: usize,
     edges: &[(u32, u32, f32)],
     weighted: bool,

@@ -10,7 +10,9 @@ mod features;
 mod ids;
 mod labels;
 mod merge;
+mod smooth;
 mod splits;
+mod structural;
 mod summary;
 
 pub mod generate;
@@ -23,6 +25,8 @@ pub(crate) use ids::canonical_integer;
 pub use ids::{DuplicateId, IdIndex, Ids, Strings};
 pub use labels::Labels;
 pub use merge::{ArcSink, Duplicates, EdgeRules, MergeCounts, merge};
+pub use smooth::{Smoother, Smoothing, smooth};
 pub(crate) use splits::count_roles;
 pub use splits::{Role, Split};
+pub use structural::{structural, structural_names};
 pub use summary::{Components, DegreeBin, DegreeSummary, components, degrees};

@@ -5,7 +5,12 @@
 //! names in one step. A crash, a kill or a full disk leaves at most the hidden
 //! folder; the next write under the same name clears it away, unless its writer
 //! still lives: it holds a lock on a file inside, from before the folder has its
-//! hidden name until after it has its final one.
+//! hidden name until after it has its final one. [`PartialFile`] is the same
+//! for a single file.
+
+mod file;
+
+pub(crate) use file::PartialFile;
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -184,15 +189,7 @@ fn is_alive(folder: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
+    use crate::io::testing::names;
 
     #[test]
     fn a_folder_appears_only_when_finished() {

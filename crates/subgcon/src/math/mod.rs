@@ -1,7 +1,20 @@
-//! Numbers only: arrays that may be mapped from a file, and sparse matrices.
+//! Numbers only: arrays that may be mapped from a file, matrices dense and sparse,
+//! and their products.
 
 mod array;
+mod combine;
+mod gemm;
+mod matrix;
+mod real;
+mod rows_product;
+mod simd;
 mod sparse;
 
 pub use array::{Array, Element};
+pub(crate) use combine::add_rows;
+pub use gemm::{Write, gemm, gemm_slice};
+pub use matrix::{Matrix, View};
+pub use real::Real;
+pub use rows_product::rows_product;
+pub use simd::{Blend, Signs, Simd, Work};
 pub use sparse::Sparse;

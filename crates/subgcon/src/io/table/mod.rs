@@ -9,10 +9,10 @@ pub(crate) mod columnar;
 pub(crate) mod csv;
 pub(crate) mod edges;
 pub(crate) mod nodes;
+pub(crate) mod values;
 
 mod discover;
 mod edge_text;
-mod values;
 
 use std::path::Path;
 

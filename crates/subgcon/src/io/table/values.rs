@@ -24,7 +24,7 @@ fn bad(row: usize, problem: impl Into<String>, remedy: &'static str) -> BadValue
 
 /// Ids as they are in a file.
 #[derive(Debug)]
-pub(super) enum RawIds {
+pub(crate) enum RawIds {
     Integers(Vec<i64>),
     Texts(Strings),
 }
@@ -71,7 +71,7 @@ macro_rules! with_integers {
 
 /// Ids: integers or texts, or a dictionary of either.
 #[allow(clippy::unnecessary_cast, reason = "one macro serves every width")]
-pub(super) fn ids(array: &ArrayRef) -> Result<RawIds, BadValue> {
+pub(crate) fn ids(array: &ArrayRef) -> Result<RawIds, BadValue> {
     const REMEDY: &str = "give every row an id";
     if let Some(row) = first_null(array) {
         return Err(bad(row, "the id is missing (null)", REMEDY));
@@ -181,7 +181,7 @@ pub(super) fn is_number(data_type: &DataType) -> bool {
 }
 
 /// The element type and, where it is fixed, the length of a list of numbers.
-pub(super) fn list_of_numbers(data_type: &DataType) -> Option<Option<usize>> {
+pub(crate) fn list_of_numbers(data_type: &DataType) -> Option<Option<usize>> {
     match data_type {
         DataType::FixedSizeList(field, length) if is_number(field.data_type()) => {
             Some(usize::try_from(*length).ok())
@@ -232,7 +232,7 @@ fn plain_numbers(array: &ArrayRef) -> Option<Vec<f32>> {
 }
 
 /// Rows of a list column, one after another, each `width` long.
-pub(super) fn lists(array: &ArrayRef, width: usize) -> Result<Vec<f32>, BadValue> {
+pub(crate) fn lists(array: &ArrayRef, width: usize) -> Result<Vec<f32>, BadValue> {
     if let Some(row) = first_null(array) {
         return Err(bad(row, "the list is missing (null)", "give every node a list"));
     }

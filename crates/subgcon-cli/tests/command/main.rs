@@ -1,0 +1,8 @@
+//! The command as a user types it.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod contexts;
+mod place;
+mod stores;
+mod train;

@@ -1,0 +1,139 @@
+//! Settings from TOML, over others.
+//!
+//! A file names only what it changes. Keys of a section replace those of the base one by
+//! one (`[features.projection]` is a section of its own); a key's value is replaced
+//! as a whole. `"none"` takes an optional thing away.
+
+use toml::{Table, Value};
+
+use super::Settings;
+use crate::error::{Error, Result};
+
+/// Keys that may be taken away with `"none"`.
+const OPTIONAL: [&str; 4] = ["projection", "smoothing", "norm", "subgraphs"];
+
+impl Settings {
+    /// These settings with what a TOML text changes. `place` names the text in errors:
+    /// a file, or a flag.
+    pub fn changed_by(&self, text: &str, place: &str) -> Result<Settings> {
+        let wrong = |problem: String| {
+            let first = problem.trim().replace('\n', " ");
+            Error::input(std::path::Path::new(place), first, "see docs/settings.md for all names")
+        };
+        let changes: Table = toml::from_str(text).map_err(|e| wrong(e.message().to_owned()))?;
+        let mut all = Table::try_from(self).expect("plain settings become TOML");
+        merge(&mut all, changes);
+        let settings: Settings =
+            all.try_into().map_err(|e: toml::de::Error| wrong(e.message().to_owned()))?;
+        settings.validate()?;
+        Ok(settings)
+    }
+
+    /// As a TOML text that gives the same settings again, over any preset that has
+    /// nothing optional which these have not.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("plain settings become TOML")
+    }
+}
+
+fn merge(base: &mut Table, changes: Table) {
+    for (key, change) in changes {
+        let optional = OPTIONAL.contains(&key.as_str());
+        match (base.get_mut(&key), change) {
+            (_, Value::String(none)) if optional && none == "none" => {
+                base.remove(&key);
+            }
+            (Some(Value::Table(section)), Value::Table(change)) if is_section(&key) => {
+                merge(section, change);
+            }
+            (_, change) => {
+                base.insert(key, change);
+            }
+        }
+    }
+}
+
+/// Tables that are lists of keys, and not a choice with its numbers.
+fn is_section(key: &str) -> bool {
+    matches!(
+        key,
+        "contexts"
+            | "features"
+            | "projection"
+            | "encoder"
+            | "readout"
+            | "objective"
+            | "augmentation"
+            | "optimizer"
+            | "training"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::*;
+    use crate::context::Method;
+
+    fn base() -> Settings {
+        Preset::Default.settings()
+    }
+
+    #[test]
+    fn every_preset_is_valid_and_survives_toml_and_json() {
+        for preset in [Preset::Paper, Preset::Reference, Preset::Default] {
+            let settings = preset.settings();
+            settings.validate().unwrap();
+            let again = settings.changed_by(&settings.to_toml(), "x").unwrap();
+            assert_eq!(again, settings);
+            let json = serde_json::to_string(&settings).unwrap();
+            assert_eq!(serde_json::from_str::<Settings>(&json).unwrap(), settings);
+        }
+    }
+
+    #[test]
+    fn only_what_is_named_changes() {
+        let text = "seed = 7\n[encoder]\nwidth = 64\n[features.projection]\nwidth = 32";
+        let settings = base().changed_by(text, "x.toml").unwrap();
+        let mut wanted = base();
+        wanted.seed = 7;
+        wanted.encoder.width = 64;
+        wanted.features.projection.as_mut().unwrap().width = 32;
+        assert_eq!(settings, wanted);
+    }
+
+    #[test]
+    fn a_choice_is_replaced_as_a_whole_and_optional_things_go() {
+        let text = r#"
+            [contexts]
+            method = { power = { steps = 3 } }
+            [objective]
+            kind = "logistic"
+            similarity = "dot"
+            [features]
+            projection = "none"
+            rows = "none"
+        "#;
+        let settings = base().changed_by(text, "x.toml").unwrap();
+        assert_eq!(settings.contexts.method, Method::Power { steps: 3 });
+        assert_eq!(settings.objective.kind, ObjectiveKind::Logistic);
+        assert_eq!(settings.features.projection, None);
+        assert_eq!(settings.features.rows, RowScale::None);
+    }
+
+    #[test]
+    fn what_is_unknown_or_impossible_is_refused_by_name() {
+        let refused = |text: &str| base().changed_by(text, "x.toml").unwrap_err().to_string();
+        let told = refused("[encoder]\nwidht = 64");
+        assert!(told.starts_with("x.toml: unknown field `widht`"), "{told}");
+        let told = refused("[encoder]\nwidth = 0");
+        assert!(told.starts_with("encoder.width = 0: choose"), "{told}");
+        assert!(
+            refused("[objective]\nkind = { margin = { margin = 1.5 } }")
+                .starts_with("objective.margin")
+        );
+        assert!(
+            refused("[training]\nbatch = 1").starts_with("training.batch = 1: the other contexts")
+        );
+        assert!(refused("seed = ").starts_with("x.toml: "));
+    }
+}

@@ -1,0 +1,107 @@
+//! Settings with a name.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AugmentationSettings, BlockSettings, Decay, Directions, EncoderKind, EncoderSettings,
+    FeatureSettings, Negatives, ObjectiveKind, ObjectiveSettings, OptimizerSettings, Pick,
+    ProjectionSettings, ReadoutSettings, RowScale, Settings, Similarity, Source, TrainingSettings,
+};
+use crate::context::{ContextSettings, Method};
+use crate::graph::Smoothing;
+
+/// Settings with a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// The paper as printed (with the inverse, the hinge and X W_skip).
+    Paper,
+    /// The authors' released program.
+    Reference,
+    /// Ours: one label-free setting for all graphs.
+    Default,
+}
+
+impl Preset {
+    /// What it stands for.
+    pub fn settings(self) -> Settings {
+        let plain = Settings {
+            seed: 0,
+            contexts: ContextSettings::default(),
+            features: FeatureSettings::default(),
+            encoder: EncoderSettings::default(),
+            readout: ReadoutSettings::default(),
+            objective: ObjectiveSettings::default(),
+            augmentation: AugmentationSettings::default(),
+            optimizer: OptimizerSettings::default(),
+            training: TrainingSettings::default(),
+            output: vec![BlockSettings::default()],
+        };
+        match self {
+            Preset::Paper => Settings {
+                contexts: ContextSettings { certify: true, ..plain.contexts },
+                features: FeatureSettings { rows: RowScale::Sum, ..plain.features },
+                encoder: EncoderSettings { kind: EncoderKind::GcnSkip, ..plain.encoder },
+                readout: ReadoutSettings { sigmoid: true, ..plain.readout },
+                objective: ObjectiveSettings {
+                    kind: ObjectiveKind::Margin { margin: 0.75 },
+                    directions: Directions::Centers,
+                    ..plain.objective
+                },
+                ..plain
+            },
+            Preset::Reference => Settings {
+                contexts: ContextSettings { method: Method::Power { steps: 10 }, ..plain.contexts },
+                objective: ObjectiveSettings {
+                    directions: Directions::Reference,
+                    ..plain.objective
+                },
+                ..plain
+            },
+            Preset::Default => {
+                let pagerank = Smoothing::PageRank { steps: 15, restart: 0.15 };
+                let block = |source| BlockSettings {
+                    source,
+                    pick: Pick::Center,
+                    smoothing: Some(pagerank),
+                    center: true,
+                    norm: Some(1.0),
+                };
+                Settings {
+                    features: FeatureSettings {
+                        rows: RowScale::Norm(1.0),
+                        projection: Some(ProjectionSettings {
+                            norm: Some(1.0),
+                            ..ProjectionSettings::default()
+                        }),
+                        ..plain.features
+                    },
+                    encoder: EncoderSettings {
+                        kind: EncoderKind::Mlp,
+                        width: 256,
+                        ..plain.encoder
+                    },
+                    objective: ObjectiveSettings {
+                        kind: ObjectiveKind::InfoNce,
+                        similarity: Similarity::Cosine { temperature: 0.5 },
+                        negatives: Negatives::AllPairs,
+                        directions: Directions::Both,
+                    },
+                    augmentation: AugmentationSettings {
+                        mask_features: 0.5,
+                        separate_masks: true,
+                        drop_edges: 0.0,
+                    },
+                    optimizer: OptimizerSettings {
+                        rate: 3e-3,
+                        decay: Decay::Cosine,
+                        ..plain.optimizer
+                    },
+                    training: TrainingSettings { steps: 100, batch: 400, ..plain.training },
+                    output: vec![block(Source::Encoder), block(Source::Features)],
+                    ..plain
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What cannot be trained is refused.
+
+use super::{EncoderKind, Negatives, ObjectiveKind, RowScale, Settings, Similarity, Stopping};
+use crate::context::MAX_BIT_SIZE;
+use crate::error::{Error, Result};
+
+impl Settings {
+    /// Refuses what cannot be trained.
+    pub fn validate(&self) -> Result<()> {
+        self.contexts.validate()?;
+        let bad = |name, value: String, remedy: &str| Err(Error::setting(name, value, remedy));
+        let encoder = &self.encoder;
+        if self.contexts.size > MAX_BIT_SIZE && encoder.kind != EncoderKind::Mlp {
+            return bad(
+                "contexts.size",
+                self.contexts.size.to_string(),
+                "contexts of over 64 nodes come without adjacency; choose a smaller size, or \
+                 encoder mlp",
+            );
+        }
+        if encoder.width == 0 {
+            return bad(
+                "encoder.width",
+                "0".into(),
+                "choose at least 1 column; the paper has 1024",
+            );
+        }
+        if encoder.layers == 0 {
+            return bad("encoder.layers", "0".into(), "choose at least 1 layer");
+        }
+        if encoder.heads == 0 || !encoder.width.is_multiple_of(encoder.heads) {
+            return bad(
+                "encoder.heads",
+                encoder.heads.to_string(),
+                "choose a number of heads that divides the width",
+            );
+        }
+        let scale = |x: f64| x.is_finite() && x > 0.0;
+        if let RowScale::Norm(norm) = self.features.rows
+            && !scale(norm)
+        {
+            return bad("features.rows", norm.to_string(), "choose a positive norm, such as 1");
+        }
+        if let Some(projection) = &self.features.projection {
+            if projection.width == 0 {
+                return bad("features.projection.width", "0".into(), "choose at least 1 vector");
+            }
+            if projection.rounds == 0 {
+                return bad("features.projection.rounds", "0".into(), "choose at least 1 round");
+            }
+            if let Some(norm) = projection.norm
+                && !scale(norm)
+            {
+                return bad("features.projection.norm", norm.to_string(), "choose a positive norm");
+            }
+            projection.smoothing.validate()?;
+        }
+        if let ObjectiveKind::Margin { margin } = self.objective.kind
+            && !(margin > 0.0 && margin <= 1.0)
+        {
+            return bad(
+                "objective.margin",
+                margin.to_string(),
+                "sigmoids differ by less than 1: choose a margin over 0 and up to 1; the paper \
+                 has 0.75",
+            );
+        }
+        if let Similarity::Cosine { temperature } = self.objective.similarity
+            && !scale(temperature)
+        {
+            return bad(
+                "objective.temperature",
+                temperature.to_string(),
+                "choose a positive temperature, such as 0.5",
+            );
+        }
+        if self.objective.negatives == Negatives::Shuffles(0) {
+            return bad("objective.negatives", "0".into(), "choose at least 1 negative");
+        }
+        if let Negatives::Shuffles(shuffles) = self.objective.negatives
+            && shuffles >= self.training.batch
+        {
+            return bad(
+                "objective.negatives",
+                shuffles.to_string(),
+                "a batch has fewer other summaries; choose fewer negatives, or a larger batch",
+            );
+        }
+        for (name, probability) in [
+            ("augmentation.mask_features", self.augmentation.mask_features),
+            ("augmentation.drop_edges", self.augmentation.drop_edges),
+        ] {
+            if !(0.0..1.0).contains(&probability) {
+                return bad(
+                    name,
+                    probability.to_string(),
+                    "choose a probability from 0 to below 1",
+                );
+            }
+        }
+        let optimizer = &self.optimizer;
+        if !scale(optimizer.rate) {
+            return bad("optimizer.rate", optimizer.rate.to_string(), "choose a positive rate");
+        }
+        if !(optimizer.weight_decay.is_finite() && optimizer.weight_decay >= 0.0) {
+            return bad(
+                "optimizer.weight_decay",
+                optimizer.weight_decay.to_string(),
+                "choose 0 or a small positive number",
+            );
+        }
+        for (name, beta) in
+            [("optimizer.beta1", optimizer.beta1), ("optimizer.beta2", optimizer.beta2)]
+        {
+            if !(0.0..1.0).contains(&beta) {
+                return bad(name, beta.to_string(), "choose a number from 0 to below 1");
+            }
+        }
+        if !scale(optimizer.epsilon) {
+            return bad(
+                "optimizer.epsilon",
+                optimizer.epsilon.to_string(),
+                "choose a positive number",
+            );
+        }
+        let training = &self.training;
+        if training.batch < 2 {
+            return bad(
+                "training.batch",
+                training.batch.to_string(),
+                "the other contexts of a batch are the negatives; choose at least 2",
+            );
+        }
+        if let Some(subgraphs) = training.subgraphs
+            && subgraphs < 2
+        {
+            return bad(
+                "training.subgraphs",
+                subgraphs.to_string(),
+                "one context has no other to be told from; choose at least 2",
+            );
+        }
+        if training.look_every == 0 {
+            return bad("training.look_every", "0".into(), "choose at least 1 step");
+        }
+        if !(0.0..1.0).contains(&training.averaging) {
+            return bad(
+                "training.averaging",
+                training.averaging.to_string(),
+                "choose a decay from 0 (none) to below 1, such as 0.95",
+            );
+        }
+        if training.stopping != Stopping::Never && training.held_out < 2 {
+            return bad(
+                "training.held_out",
+                training.held_out.to_string(),
+                "this stopping rule looks at held-out contexts; hold out at least 2, such as 500",
+            );
+        }
+        if let Stopping::HeldOutHinge { share } = training.stopping
+            && !(share > 0.0 && share <= 1.0)
+        {
+            return bad(
+                "training.stopping",
+                share.to_string(),
+                "choose a share of the fall over 0 and up to 1; 0.8 is a good one",
+            );
+        }
+        if self.output.is_empty() {
+            return bad("output", "[]".into(), "an embedding needs at least one block");
+        }
+        for block in &self.output {
+            if let Some(smoothing) = &block.smoothing {
+                smoothing.validate()?;
+            }
+            if let Some(norm) = block.norm
+                && !scale(norm)
+            {
+                return bad("output.norm", norm.to_string(), "choose a positive norm");
+            }
+        }
+        Ok(())
+    }
+}

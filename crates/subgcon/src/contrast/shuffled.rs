@@ -1,0 +1,151 @@
+//! Some other summaries, or centers, as negatives: those that shuffles name.
+//!
+//! A direction holds one side of the own pair and exchanges the other: anchor a meets
+//! partner(k, a) in shuffle k.
+//!
+//! | directions | held | partner of a | pair that is scored |
+//! | --- | --- | --- | --- |
+//! | centers | center | shuffle(a) | h_a · s_partner |
+//! | both | center, and summary | shuffle(a) | and h_partner · s_a |
+//! | reference | summary, twice | shuffle(a), and its inverse | h_partner · s_a |
+//!
+//! The released program's second term sets h_i · s_j beside h_j · s_j with j =
+//! shuffle(i): seen from its positive, summary j is held and its partner is i.
+//!
+//! Only named pairs are scored. Derivatives are gathered, not scattered: a row sums
+//! over the pairs it is in, found through the inverse shuffles.
+
+use rayon::prelude::*;
+
+use super::Contrast;
+use super::objective::{Total, anchor, share, total};
+use super::similarity::{add_scaled, dot};
+use crate::config::{Directions, ObjectiveKind};
+use crate::math::{Matrix, Real};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Center,
+    Summary,
+}
+
+/// One direction.
+struct Direction<'a> {
+    /// Which side is exchanged.
+    exchanged: Side,
+    /// By shuffle: the partner of each anchor.
+    partners: &'a [Vec<u32>],
+    /// By shuffle: the anchor of each partner.
+    anchors: &'a [Vec<u32>],
+}
+
+/// The objective on rows whose dot products are scores. Shuffles may have fixed points
+/// here, as the released program's do.
+pub(super) fn contrast<T: Real>(
+    kind: ObjectiveKind,
+    directions: Directions,
+    shuffles: &[Vec<u32>],
+    h: &Matrix<T>,
+    s: &Matrix<T>,
+) -> Contrast<T> {
+    assert!(!shuffles.is_empty(), "without a shuffle there are no negatives");
+    let inverses: Vec<Vec<u32>> = shuffles.iter().map(|shuffle| inverse(shuffle, h.rows)).collect();
+    let forth =
+        |exchanged| Direction { exchanged, partners: shuffles, anchors: inverses.as_slice() };
+    let back = Direction { exchanged: Side::Center, partners: &inverses, anchors: shuffles };
+    let directions = match directions {
+        Directions::Centers => vec![forth(Side::Summary)],
+        Directions::Both => vec![forth(Side::Summary), forth(Side::Center)],
+        Directions::Reference => vec![forth(Side::Center), back],
+    };
+
+    let mut d_positives = vec![T::ZERO; h.rows];
+    let mut found = Total::default();
+    let positives: Vec<T> =
+        (0..h.rows).into_par_iter().map(|at| dot(h.row(at), s.row(at))).collect();
+    let slopes: Vec<Matrix<T>> = directions
+        .iter()
+        .map(|direction| {
+            let mut g = Matrix::zeros(h.rows, shuffles.len());
+            let here = direction.compare(kind, &positives, &mut d_positives, &mut g, h, s);
+            found = found.plus(here);
+            g
+        })
+        .collect();
+
+    let gather = |side: Side, other: &Matrix<T>| {
+        let mut d = Matrix::zeros(h.rows, h.width);
+        d.values.par_chunks_mut(h.width.max(1)).enumerate().for_each(|(row, d)| {
+            add_scaled(d, d_positives[row], other.row(row));
+            for (direction, g) in directions.iter().zip(&slopes) {
+                for k in 0..g.width {
+                    let (slope, met) = direction.met(side, k, row, g);
+                    add_scaled(d, slope, other.row(met));
+                }
+            }
+        });
+        d
+    };
+    Contrast {
+        loss: found.loss,
+        retrieval: found.retrieval(),
+        d_centers: gather(Side::Center, s),
+        d_summaries: gather(Side::Summary, h),
+    }
+}
+
+impl Direction<'_> {
+    /// Fills `g` (anchors, shuffles) with derivatives by scores and adds to those by
+    /// the positives'.
+    fn compare<T: Real>(
+        &self,
+        kind: ObjectiveKind,
+        positives: &[T],
+        d_positives: &mut [T],
+        g: &mut Matrix<T>,
+        h: &Matrix<T>,
+        s: &Matrix<T>,
+    ) -> Total {
+        let (rows, shuffles) = (g.rows, g.width);
+        let share = share(kind, rows, shuffles);
+        let anchors: Vec<_> = g
+            .values
+            .par_chunks_mut(shuffles)
+            .enumerate()
+            .map(|(at, g)| {
+                for (score, partners) in g.iter_mut().zip(self.partners) {
+                    let partner = partners[at] as usize;
+                    *score = match self.exchanged {
+                        Side::Summary => dot(h.row(at), s.row(partner)),
+                        Side::Center => dot(h.row(partner), s.row(at)),
+                    };
+                }
+                anchor(kind, positives[at], [g, &mut []], T::of(share))
+            })
+            .collect();
+        d_positives.iter_mut().zip(&anchors).for_each(|(d, found)| *d += found.d_positive);
+        total(&anchors, shuffles, share)
+    }
+
+    /// Whom a row of `side` meets in shuffle k, and the derivative by their score.
+    fn met<T: Real>(&self, side: Side, k: usize, row: usize, g: &Matrix<T>) -> (T, usize) {
+        if side == self.exchanged {
+            let at = self.anchors[k][row] as usize;
+            (g.row(at)[k], at)
+        } else {
+            (g.row(row)[k], self.partners[k][row] as usize)
+        }
+    }
+}
+
+/// Who is shuffled to each place.
+fn inverse(shuffle: &[u32], contexts: usize) -> Vec<u32> {
+    assert_eq!(shuffle.len(), contexts, "a shuffle names a partner for each context");
+    let mut inverse = vec![u32::MAX; contexts];
+    for (at, &to) in shuffle.iter().enumerate() {
+        let place = &mut inverse[to as usize];
+        assert_eq!(*place, u32::MAX, "a shuffle names every context once");
+        *place = at as u32;
+    }
+    inverse
+}

@@ -1,0 +1,298 @@
+//! A model on disk: a folder with `model.safetensors` (every number), `config.json`
+//! (everything else) and `log.jsonl` (how it came about).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::array_file::{ArrayEntry, checksum, seal};
+use super::atomic::PartialFolder;
+use super::tensors::{
+    NamedTensor, NamedTensorRef, TensorValues, TensorValuesRef, read_tensors, write_tensors,
+};
+use crate::config::Settings;
+use crate::encoder::Encoder;
+use crate::error::{Error, Result};
+use crate::math::Matrix;
+use crate::model::{Model, Provenance};
+use crate::transform::Transform;
+
+/// The version of the format that this program writes, and the newest it reads.
+pub const VERSION: u32 = 1;
+
+const FORMAT: &str = "subgcon-model";
+const CONFIG: &str = "config.json";
+const WEIGHTS: &str = "model.safetensors";
+const LOG: &str = "log.jsonl";
+const REMEDY: &str = "train it again, or bring it back from a copy";
+
+/// What a model says of itself: `config.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelConfig {
+    /// Always "subgcon-model".
+    pub format: String,
+    /// See [`VERSION`].
+    pub version: u32,
+    /// The program that wrote it.
+    pub written_by: String,
+    /// What its features have to be.
+    pub features: FeatureSchema,
+    /// Columns of an embedding.
+    pub embedding_width: usize,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// All that was asked for.
+    pub settings: Settings,
+    /// Size and checksum of `model.safetensors`.
+    pub weights: ArrayEntry,
+}
+
+/// What a model's features have to be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FeatureSchema {
+    /// Number of columns.
+    pub width: usize,
+    /// Their names, where they have any.
+    pub names: Vec<String>,
+}
+
+impl FeatureSchema {
+    /// Refuses a graph whose features are others.
+    pub fn check(&self, model: &Path, graph: &FeatureSchema) -> Result<()> {
+        let problem = if self.width != graph.width {
+            format!("takes {} features, the graph has {}", self.width, graph.width)
+        } else {
+            let named = !self.names.is_empty() && !graph.names.is_empty();
+            let mut pairs = self.names.iter().zip(&graph.names).enumerate();
+            match pairs.find(|(_, (mine, theirs))| named && mine != theirs) {
+                None => return Ok(()),
+                Some((column, (mine, theirs))) => {
+                    format!("takes {mine:?} as feature {column}, where the graph has {theirs:?}")
+                }
+            }
+        };
+        Err(Error::store(model, problem, "embed a graph with the features it was trained on"))
+    }
+}
+
+/// Writes a model, whole or not at all. `log` is moved in beside it.
+pub fn write_model(
+    path: &Path,
+    model: &Model,
+    names: &[String],
+    log: Option<&Path>,
+    replace: bool,
+) -> Result<()> {
+    if replace {
+        check_replaceable(path)?;
+    }
+    let folder = PartialFolder::create(path, replace)?;
+    collect(model).write(&folder.path(WEIGHTS))?;
+    let config = ModelConfig {
+        format: FORMAT.to_owned(),
+        version: VERSION,
+        written_by: concat!("subgcon ", env!("CARGO_PKG_VERSION")).to_owned(),
+        features: FeatureSchema { width: model.transform.width, names: names.to_vec() },
+        embedding_width: model.width(),
+        provenance: model.provenance.clone(),
+        settings: model.settings.clone(),
+        weights: seal(&folder.path(WEIGHTS))?,
+    };
+    let text = serde_json::to_string_pretty(&config).expect("plain data becomes JSON") + "\n";
+    let target = folder.path(CONFIG);
+    fs::write(&target, text).map_err(Error::io("write", &target))?;
+    seal(&target)?;
+    if let Some(log) = log {
+        let target = folder.path(LOG);
+        fs::copy(log, &target).map_err(Error::io("write", &target))?;
+        seal(&target)?;
+    }
+    folder.finish()
+}
+
+/// Only a model may be replaced, never a folder with something else in it.
+pub fn check_replaceable(path: &Path) -> Result<()> {
+    if path.symlink_metadata().is_err() || read_config(path).is_ok() {
+        return Ok(());
+    }
+    let problem = "is there already and is no model, so it is not replaced";
+    Err(Error::store(path, problem, "choose another name"))
+}
+
+/// What a model says of itself.
+pub fn read_config(path: &Path) -> Result<ModelConfig> {
+    let path = path.join(CONFIG);
+    let text = fs::read(&path).map_err(Error::io("open", &path))?;
+    let damaged = |problem: String| Error::store(&path, problem, REMEDY);
+    #[derive(Deserialize)]
+    struct Head {
+        format: String,
+        version: u32,
+    }
+    let unreadable = |e: serde_json::Error| damaged(format!("cannot be read: {e}"));
+    let head: Head = serde_json::from_slice(&text).map_err(unreadable)?;
+    if head.format != FORMAT {
+        return Err(damaged(format!("is {:?}, not a model of subgcon", head.format)));
+    }
+    if head.version > VERSION {
+        let problem = format!("has version {}, this program reads up to {VERSION}", head.version);
+        return Err(Error::store(&path, problem, "use a newer subgcon"));
+    }
+    serde_json::from_slice(&text).map_err(unreadable)
+}
+
+/// Reads a model and checks all of it.
+pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
+    let config = read_config(path)?;
+    config.settings.validate()?;
+    let weights = path.join(WEIGHTS);
+    let found = checksum(&weights)?;
+    if found != config.weights {
+        let problem = match found.bytes == config.weights.bytes {
+            true => "has changed since it was written".to_owned(),
+            false => {
+                format!("has {} bytes, {CONFIG} says {}", found.bytes, config.weights.bytes)
+            }
+        };
+        return Err(Error::store(&weights, problem, REMEDY));
+    }
+    let mut parts = Parts { path: weights.clone(), tensors: read_tensors(&weights, REMEDY)? };
+    let settings = &config.settings;
+    let width = config.features.width;
+    let vectors = parts.take_any("transform.vectors")?;
+    let vectors = match vectors {
+        None => None,
+        Some((shape, values)) => match shape[..] {
+            [rows, columns] if rows == width => Some(Matrix::of(rows, columns, values)),
+            _ => return Err(parts.damaged("transform.vectors has another shape")),
+        },
+    };
+    let projected = vectors.as_ref().map_or(width, |vectors| vectors.width);
+    let transform = Transform {
+        settings: settings.features.clone(),
+        width,
+        scale: parts.take("transform.scale", &[width])?,
+        shift: parts.take("transform.shift", &[width])?,
+        mean: parts.take("transform.mean", &[projected])?,
+        singular_values: parts.take("transform.singular_values", &[projected])?,
+        vectors,
+    };
+    let mut model = Model {
+        settings: settings.clone(),
+        encoder: read_encoder(&mut parts, "", settings, projected)?,
+        means: vec![None; settings.output.len()],
+        provenance: config.provenance.clone(),
+        transform,
+    };
+    for (at, block) in settings.output.iter().enumerate() {
+        model.means[at] = parts.take(&format!("output.{at}.mean"), &[model.block_width(at)])?;
+        if block.center != model.means[at].is_some() {
+            return Err(parts.damaged(&format!("output.{at}.mean does not fit the settings")));
+        }
+    }
+    if let Some(tensor) = parts.tensors.first() {
+        return Err(parts.damaged(&format!("holds {:?}, which is not expected", tensor.name)));
+    }
+    Ok((model, config))
+}
+
+/// Tensors to be written, with names and shapes of their own.
+#[derive(Default)]
+pub(super) struct Collected<'a>(Vec<(String, Vec<usize>, TensorValuesRef<'a>)>);
+
+impl<'a> Collected<'a> {
+    pub(super) fn add(&mut self, name: String, shape: Vec<usize>, values: TensorValuesRef<'a>) {
+        self.0.push((name, shape, values));
+    }
+
+    fn vector(&mut self, name: &str, values: Option<&'a Vec<f32>>) {
+        if let Some(values) = values {
+            self.add(name.to_owned(), vec![values.len()], TensorValuesRef::F32(values));
+        }
+    }
+
+    pub(super) fn encoder(&mut self, prefix: &str, encoder: &'a Encoder<f32>) {
+        for (name, shape, values) in encoder.named() {
+            self.add(format!("{prefix}{name}"), shape, TensorValuesRef::F32(values));
+        }
+    }
+
+    pub(super) fn write(&self, path: &Path) -> Result<()> {
+        let views: Vec<NamedTensorRef<'_>> = self
+            .0
+            .iter()
+            .map(|(name, shape, values)| NamedTensorRef { name, shape, values: *values })
+            .collect();
+        write_tensors(path, &views)
+    }
+}
+
+fn collect(model: &Model) -> Collected<'_> {
+    let (mut tensors, transform) = (Collected::default(), &model.transform);
+    tensors.encoder("", &model.encoder);
+    tensors.vector("transform.scale", transform.scale.as_ref());
+    tensors.vector("transform.shift", transform.shift.as_ref());
+    tensors.vector("transform.mean", transform.mean.as_ref());
+    tensors.vector("transform.singular_values", transform.singular_values.as_ref());
+    if let Some(vectors) = &transform.vectors {
+        let shape = vec![vectors.rows, vectors.width];
+        tensors.add("transform.vectors".into(), shape, TensorValuesRef::F32(&vectors.values));
+    }
+    for (at, mean) in model.means.iter().enumerate() {
+        tensors.vector(&format!("output.{at}.mean"), mean.as_ref());
+    }
+    tensors
+}
+
+/// Tensors that are taken one by one, so that a strange one is noticed.
+pub(super) struct Parts {
+    pub(super) path: PathBuf,
+    pub(super) tensors: Vec<NamedTensor>,
+}
+
+impl Parts {
+    pub(super) fn damaged(&self, problem: &str) -> Error {
+        Error::store(&self.path, problem, REMEDY)
+    }
+
+    pub(super) fn take_any(&mut self, name: &str) -> Result<Option<(Vec<usize>, Vec<f32>)>> {
+        let Some(at) = self.tensors.iter().position(|tensor| tensor.name == name) else {
+            return Ok(None);
+        };
+        let tensor = self.tensors.remove(at);
+        match tensor.values {
+            TensorValues::F32(values) => Ok(Some((tensor.shape, values))),
+            _ => Err(self.damaged(&format!("{name:?} holds no 32-bit floating-point numbers"))),
+        }
+    }
+
+    pub(super) fn take(&mut self, name: &str, shape: &[usize]) -> Result<Option<Vec<f32>>> {
+        match self.take_any(name)? {
+            Some((found, _)) if found != shape => {
+                Err(self.damaged(&format!("{name:?} has shape {found:?}, expected {shape:?}")))
+            }
+            found => Ok(found.map(|(_, values)| values)),
+        }
+    }
+}
+
+/// The encoder whose parameters' names begin with `prefix`.
+pub(super) fn read_encoder(
+    parts: &mut Parts,
+    prefix: &str,
+    settings: &Settings,
+    inputs: usize,
+) -> Result<Encoder<f32>> {
+    let mut encoder = Encoder::new(&settings.encoder, inputs, settings.seed);
+    for parameter in encoder.parameters() {
+        let name = format!("{prefix}{}", parameter.name);
+        match parts.take(&name, &parameter.shape)? {
+            Some(values) => parameter.values.copy_from_slice(&values),
+            None => return Err(parts.damaged(&format!("{name:?} is missing"))),
+        }
+    }
+    Ok(encoder)
+}

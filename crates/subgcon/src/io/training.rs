@@ -1,0 +1,286 @@
+//! A training on disk, while it runs: `NAME.training/` beside the model to come.
+//!
+//! It holds `checkpoint.safetensors`, one file that is replaced in one step, and
+//! `log.jsonl`, a line a step. The checkpoint knows how long the log was, so a run
+//! that is taken up cuts it there and goes on: the model is the same, byte for
+//! byte, as if nothing had happened. When the model is written the folder goes.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::model::{Collected, Parts, read_encoder, write_model};
+use super::store::Store;
+use super::tensors::{TensorValues, TensorValuesRef, read_tensors};
+use crate::config::Settings;
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::train::{History, Look, Moments, Snapshot, State, StepReport};
+
+const CHECKPOINT: &str = "checkpoint.safetensors";
+const LOG: &str = "log.jsonl";
+const LOCK: &str = "training.lock";
+const REMEDY: &str = "delete the folder and train from the start";
+
+/// What a training works on: it goes on only with the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// All that was asked for.
+    pub settings: Settings,
+    /// Fingerprint of the graph.
+    pub graph: String,
+    /// Checksums of the files with features.
+    pub features: Vec<String>,
+}
+
+impl Identity {
+    /// Of a training on a store.
+    pub fn new(settings: &Settings, store: &Store) -> Identity {
+        let manifest = store.manifest();
+        let features = manifest.arrays.iter().filter(|(name, _)| name.starts_with("feature"));
+        Identity {
+            settings: settings.clone(),
+            graph: manifest.fingerprint.clone(),
+            features: features.map(|(_, entry)| entry.blake3.clone()).collect(),
+        }
+    }
+
+    /// The first thing that differs, for a message.
+    fn difference(&self, other: &Identity) -> Option<String> {
+        if self.graph != other.graph {
+            return Some("on another graph".to_owned());
+        }
+        if self.features != other.features {
+            return Some("on other features".to_owned());
+        }
+        let value = |settings| serde_json::to_value(settings).expect("plain data becomes JSON");
+        let (mine, theirs) = (value(&self.settings), value(&other.settings));
+        first_difference("", &mine, &theirs).map(|at| format!("with another {at}"))
+    }
+}
+
+fn first_difference(
+    path: &str,
+    mine: &serde_json::Value,
+    theirs: &serde_json::Value,
+) -> Option<String> {
+    use serde_json::Value::Object;
+    match (mine, theirs) {
+        (Object(mine), Object(theirs)) if mine.keys().eq(theirs.keys()) => {
+            mine.iter().find_map(|(key, value)| {
+                first_difference(&format!("{path}.{key}"), value, &theirs[key])
+            })
+        }
+        _ if mine == theirs => None,
+        _ => Some(format!("{} ({theirs}, now {mine})", path.trim_start_matches('.'))),
+    }
+}
+
+/// What a checkpoint knows beside its tensors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Bookmark {
+    identity: Identity,
+    step: u64,
+    log_bytes: u64,
+    average: bool,
+    looks: Vec<Look>,
+    snapshots: Vec<u64>,
+}
+
+/// What to do with an unfinished training of the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfinished {
+    /// Refuse to begin.
+    Refuse,
+    /// Go on with it.
+    Resume,
+    /// Throw it away.
+    Discard,
+}
+
+/// A training that runs. Another process cannot open the same.
+#[derive(Debug)]
+pub struct TrainingFolder {
+    root: PathBuf,
+    identity: Identity,
+    log: BufWriter<File>,
+    log_bytes: u64,
+    _lock: File,
+}
+
+/// Where the training of a model lies while it runs.
+pub fn folder_of(model: &Path) -> PathBuf {
+    let mut name = model.file_name().unwrap_or_default().to_owned();
+    name.push(".training");
+    model.with_file_name(name)
+}
+
+impl TrainingFolder {
+    /// Begins or takes up a training; with the state to go on from, where there is one.
+    /// `inputs` tells the columns that the encoder gets.
+    pub fn open(
+        model: &Path,
+        identity: Identity,
+        unfinished: Unfinished,
+        inputs: usize,
+    ) -> Result<(TrainingFolder, Option<State>)> {
+        let root = folder_of(model);
+        match fs::create_dir(&root) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            made => made.map_err(Error::io("create", &root))?,
+        }
+        let path = root.join(LOCK);
+        let lock = File::create(&path).map_err(Error::io("create", &path))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let problem = "another process is training this model";
+                return Err(Error::store(&root, problem, "wait for it, or choose another name"));
+            }
+            Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
+        }
+        let checkpoint = root.join(CHECKPOINT);
+        let mut found = None;
+        if checkpoint.symlink_metadata().is_ok() {
+            match unfinished {
+                Unfinished::Refuse => {
+                    let problem = "an unfinished training of this name is there";
+                    let remedy = "pass --resume to go on with it, or --force to start anew";
+                    return Err(Error::store(&root, problem, remedy));
+                }
+                Unfinished::Discard => {
+                    fs::remove_file(&checkpoint).map_err(Error::io("remove", &checkpoint))?;
+                }
+                Unfinished::Resume => found = Some(read_state(&checkpoint, &identity, inputs)?),
+            }
+        }
+        let (log_bytes, state) = match found {
+            Some((bytes, state)) => (bytes, Some(state)),
+            None => (0, None),
+        };
+        let path = root.join(LOG);
+        let failed = || Error::io("write", &path);
+        let mut log = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(failed())?;
+        if log.metadata().map_err(failed())?.len() < log_bytes {
+            return Err(Error::store(&path, "is shorter than its checkpoint says", REMEDY));
+        }
+        log.set_len(log_bytes).map_err(failed())?;
+        log.seek(SeekFrom::End(0)).map_err(failed())?;
+        let log = BufWriter::new(log);
+        Ok((TrainingFolder { root, identity, log, log_bytes, _lock: lock }, state))
+    }
+
+    /// Where it lies.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Adds a step to the log.
+    pub fn log(&mut self, report: &StepReport) -> Result<()> {
+        let line = serde_json::to_string(report).expect("plain data becomes JSON") + "\n";
+        self.log_bytes += line.len() as u64;
+        let path = self.root.join(LOG);
+        self.log.write_all(line.as_bytes()).map_err(Error::io("write", path))
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let path = self.root.join(LOG);
+        let flushed = self.log.flush().and_then(|()| self.log.get_ref().sync_data());
+        flushed.map_err(Error::io("write", path))
+    }
+
+    /// Writes a checkpoint over the last one, in one step.
+    pub fn checkpoint(&mut self, state: &State) -> Result<()> {
+        self.flush()?;
+        let bookmark = Bookmark {
+            identity: self.identity.clone(),
+            step: state.step,
+            log_bytes: self.log_bytes,
+            average: state.average.is_some(),
+            looks: state.history.looks.clone(),
+            snapshots: state.history.snapshots.iter().map(|snapshot| snapshot.step).collect(),
+        };
+        let text = serde_json::to_vec(&bookmark).expect("plain data becomes JSON");
+        let mut tensors = Collected::default();
+        tensors.add("bookmark".into(), vec![text.len()], TensorValuesRef::U8(&text));
+        tensors.encoder("encoder.", &state.encoder);
+        tensors.encoder("first.", &state.moments.first);
+        tensors.encoder("second.", &state.moments.second);
+        if let Some(average) = &state.average {
+            tensors.encoder("average.", average);
+        }
+        for snapshot in &state.history.snapshots {
+            tensors.encoder(&format!("snapshot.{}.", snapshot.step), &snapshot.encoder);
+        }
+        tensors.write(&self.root.join(CHECKPOINT))
+    }
+
+    /// Writes the model and clears the training away.
+    pub fn finish(
+        mut self,
+        path: &Path,
+        model: &Model,
+        names: &[String],
+        replace: bool,
+    ) -> Result<()> {
+        self.flush()?;
+        write_model(path, model, names, Some(&self.root.join(LOG)), replace)?;
+        fs::remove_dir_all(&self.root).map_err(Error::io("remove", &self.root))
+    }
+}
+
+impl Drop for TrainingFolder {
+    /// Without a checkpoint there is nothing to go on from.
+    fn drop(&mut self) {
+        if self.root.join(CHECKPOINT).symlink_metadata().is_err() {
+            // Nothing is lost if this fails: the next training uses the folder.
+            let _ = fs::remove_dir_all(&self.root);
+        }
+    }
+}
+
+/// The state in a checkpoint, and how long the log was.
+fn read_state(path: &Path, identity: &Identity, inputs: usize) -> Result<(u64, State)> {
+    let mut parts = Parts { path: path.to_path_buf(), tensors: read_tensors(path, REMEDY)? };
+    let damaged = |problem: String| Error::store(path, problem, REMEDY);
+    let at = parts.tensors.iter().position(|tensor| tensor.name == "bookmark");
+    let Some(TensorValues::U8(text)) = at.map(|at| parts.tensors.remove(at).values) else {
+        return Err(damaged("has no bookmark".into()));
+    };
+    let bookmark: Bookmark = serde_json::from_slice(&text)
+        .map_err(|e| damaged(format!("its bookmark cannot be read: {e}")))?;
+    if let Some(difference) = identity.difference(&bookmark.identity) {
+        let problem = format!("the unfinished training began {difference}");
+        let remedy = "resume it as it began, or pass --force to start anew";
+        return Err(Error::store(path, problem, remedy));
+    }
+    let settings = &identity.settings;
+    let mut encoder = |prefix: &str| read_encoder(&mut parts, prefix, settings, inputs);
+    let state = State {
+        step: bookmark.step,
+        encoder: encoder("encoder.")?,
+        moments: Moments { first: encoder("first.")?, second: encoder("second.")? },
+        average: if bookmark.average { Some(encoder("average.")?) } else { None },
+        history: History {
+            looks: bookmark.looks,
+            snapshots: bookmark
+                .snapshots
+                .iter()
+                .map(|&step| {
+                    let encoder = encoder(&format!("snapshot.{step}."))?;
+                    Ok(Snapshot { step, encoder })
+                })
+                .collect::<Result<_>>()?,
+        },
+    };
+    Ok((bookmark.log_bytes, state))
+}

@@ -1,0 +1,275 @@
+//! What a model makes of a node.
+//!
+//! A row is a function of the model, the graph and the node: it does not depend on
+//! which nodes are embedded together, nor on threads.
+//!
+//! Blocks that are smoothed over the graph need the rows of all nodes. They lie in
+//! memory that the caller gives (which may be a mapped file, so that they need
+//! not fit), tile after tile of up to [`TILE`] columns, each (nodes, tile width).
+
+use rayon::prelude::*;
+
+use super::Model;
+use crate::batch::{Assembler, Augmentation, Inputs};
+use crate::config::{BlockSettings, EncoderKind, Pick, ReadoutKind, ReadoutSettings, Source};
+use crate::context::{Contexts, Flags};
+use crate::contrast::summarize;
+use crate::error::Result;
+use crate::graph::{Adjacency, Features, Smoother};
+use crate::math::Matrix;
+use crate::progress::Progress;
+
+/// Columns that are smoothed together.
+const TILE: usize = 64;
+
+/// Nodes whose rows are computed together. It decides nothing but speed.
+pub(super) const CHUNK: usize = 512;
+
+/// How an embedding came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// As it should.
+    Ok,
+    /// The node has no neighbours: its own features are all there is.
+    Isolated,
+    /// The node has no features.
+    NoFeatures,
+    /// Fewer nodes can be reached than a context has places.
+    ShortContext,
+}
+
+impl Status {
+    /// As it is written in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::Isolated => "isolated",
+            Status::NoFeatures => "no_features",
+            Status::ShortContext => "short_context",
+        }
+    }
+}
+
+/// A weighted mean by PageRank, of all nodes of a context.
+const BY_MASS: ReadoutSettings =
+    ReadoutSettings { kind: ReadoutKind::Mass, sigmoid: false, center: true };
+
+/// Embeds the nodes of one graph.
+#[derive(Debug)]
+pub struct Embedder<'a> {
+    model: &'a Model,
+    adjacency: &'a Adjacency,
+    features: &'a Features,
+    contexts: &'a Contexts,
+    assembler: Assembler<'a>,
+    /// Smoothed rows of each block, where it has them.
+    smoothed: Vec<Option<&'a [f32]>>,
+}
+
+impl<'a> Embedder<'a> {
+    /// For a graph whose features have the model's columns.
+    pub fn new(
+        model: &'a Model,
+        adjacency: &'a Adjacency,
+        features: &'a Features,
+        contexts: &'a Contexts,
+    ) -> Result<Embedder<'a>> {
+        model.transform.check(features)?;
+        let assembler = Assembler::new(
+            adjacency,
+            features,
+            contexts,
+            &model.transform,
+            model.settings.encoder.kind,
+            &BY_MASS,
+        );
+        let smoothed = vec![None; model.settings.output.len()];
+        Ok(Embedder { model, adjacency, features, contexts, assembler, smoothed })
+    }
+
+    /// Numbers that [`Embedder::smooth`] needs room for.
+    pub fn room(&self) -> usize {
+        let smoothed = self.blocks().filter(|(_, block)| block.smoothing.is_some());
+        let width: usize = smoothed.map(|(at, _)| self.model.block_width(at)).sum();
+        width * self.adjacency.nodes()
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = (usize, &'a BlockSettings)> + use<'a> {
+        self.model.settings.output.iter().enumerate()
+    }
+
+    /// Computes the blocks that are smoothed over the whole graph, into `room`
+    /// ([`Embedder::room`] numbers). To be called once before [`Embedder::rows`].
+    pub fn smooth(&mut self, room: &'a mut [f32], progress: &dyn Progress) -> Result<()> {
+        assert_eq!(room.len(), self.room(), "room for all smoothed blocks");
+        if room.is_empty() {
+            return Ok(());
+        }
+        let nodes = self.adjacency.nodes();
+        let smoother = Smoother::new(self.adjacency);
+        let mut rest = room;
+        for (at, block) in self.blocks() {
+            let Some(smoothing) = block.smoothing else { continue };
+            let width = self.model.block_width(at);
+            let (part, more) = rest.split_at_mut(width * nodes);
+            rest = more;
+            progress.begin("encoding nodes", nodes as u64, "nodes");
+            self.fill(at, width, part, progress);
+            progress.end();
+            progress.begin("smoothing columns", width as u64, "columns");
+            for tile in part.chunks_mut(nodes * TILE) {
+                let columns = tile.len() / nodes;
+                let mut matrix = Matrix::of(nodes, columns, tile.to_vec());
+                smoother.apply(smoothing, &mut matrix);
+                tile.copy_from_slice(&matrix.values);
+                progress.advance(columns as u64);
+            }
+            progress.end();
+            self.smoothed[at] = Some(part);
+        }
+        Ok(())
+    }
+
+    /// Unsmoothed rows of all nodes, tile after tile.
+    fn fill(&self, block: usize, width: usize, part: &mut [f32], progress: &dyn Progress) {
+        let nodes = self.adjacency.nodes();
+        let together = CHUNK * rayon::current_num_threads();
+        for first in (0..nodes).step_by(together) {
+            let some: Vec<u32> = (first as u32..(first + together).min(nodes) as u32).collect();
+            let rows: Vec<Matrix<f32>> =
+                some.par_chunks(CHUNK).map(|chunk| self.plain(block, chunk)).collect();
+            for (at, tile) in part.chunks_mut(nodes * TILE).enumerate() {
+                let (start, columns) = (at * TILE, (width - at * TILE).min(TILE));
+                let places = tile[first * columns..].chunks_exact_mut(columns);
+                let rows = rows.iter().flat_map(|rows| rows.values.chunks_exact(width));
+                places.zip(rows).for_each(|(place, row)| {
+                    place.copy_from_slice(&row[start..start + columns]);
+                });
+            }
+            progress.advance(some.len() as u64);
+        }
+    }
+
+    /// Rows of one block before smoothing, centring and scaling. `nodes` are different.
+    pub(super) fn plain(&self, block: usize, nodes: &[u32]) -> Matrix<f32> {
+        let model = self.model;
+        let block = &model.settings.output[block];
+        match (block.source, block.pick) {
+            (Source::Features, Pick::Center) => model.transform.apply_dense(self.features, nodes),
+            (Source::Features, Pick::Context) => {
+                let context = Assembler::new(
+                    self.adjacency,
+                    self.features,
+                    self.contexts,
+                    &model.transform,
+                    EncoderKind::Mlp,
+                    &BY_MASS,
+                );
+                let batch = context.batch(nodes, &Augmentation::NONE);
+                match &batch.inputs {
+                    Inputs::Dense(inputs) => summarize(&BY_MASS, inputs, &batch.members),
+                    Inputs::Sparse(inputs) => {
+                        let mut sums = Matrix::zeros(nodes.len(), inputs.width);
+                        for context in 0..nodes.len() {
+                            let (rows, weights) = batch.members.of(context);
+                            for (&row, &weight) in rows.iter().zip(weights) {
+                                let (columns, values) = inputs.unit(row as usize);
+                                for (&column, &value) in columns.iter().zip(values) {
+                                    sums.row_mut(context)[column as usize] += weight * value;
+                                }
+                            }
+                        }
+                        sums
+                    }
+                }
+            }
+            (Source::Encoder, Pick::Center) => {
+                let batch = match model.settings.encoder.kind {
+                    EncoderKind::Mlp => self.assembler.lone_centers(nodes),
+                    _ => self.assembler.batch(nodes, &Augmentation::NONE),
+                };
+                model.encoder.centers(&batch)
+            }
+            (Source::Encoder, Pick::Context) => {
+                let batch = self.assembler.batch(nodes, &Augmentation::NONE);
+                let all: Vec<u32> = (0..batch.rows() as u32).collect();
+                let rows = model.encoder.rows(&batch, &all);
+                summarize(&BY_MASS, &rows, &batch.members)
+            }
+        }
+    }
+
+    /// Embeddings of some different nodes, row after row into `out`, on all threads of
+    /// the current pool.
+    pub fn rows(&self, nodes: &[u32], out: &mut [f32]) {
+        let width = self.model.width();
+        assert_eq!(out.len(), nodes.len() * width, "a row for each node");
+        nodes.par_chunks(CHUNK).zip(out.par_chunks_mut(CHUNK * width)).for_each(|(nodes, out)| {
+            let mut start = 0;
+            for (at, block) in self.blocks() {
+                let columns = self.model.block_width(at);
+                let rows = match self.smoothed[at] {
+                    Some(all) => self.gather(all, columns, nodes),
+                    None => {
+                        assert!(block.smoothing.is_none(), "smooth() comes first");
+                        self.plain(at, nodes)
+                    }
+                };
+                for (row, out) in rows.values.chunks_exact(columns).zip(out.chunks_exact_mut(width))
+                {
+                    let out = &mut out[start..start + columns];
+                    out.copy_from_slice(row);
+                    finish(out, self.model.means[at].as_deref(), block.norm);
+                }
+                start += columns;
+            }
+        });
+    }
+
+    fn gather(&self, all: &[f32], width: usize, nodes: &[u32]) -> Matrix<f32> {
+        let count = self.adjacency.nodes();
+        let mut rows = Matrix::zeros(nodes.len(), width);
+        for (at, tile) in all.chunks(count * TILE).enumerate() {
+            let (start, columns) = (at * TILE, tile.len() / count);
+            for (row, &node) in nodes.iter().enumerate() {
+                let from = node as usize * columns;
+                rows.row_mut(row)[start..start + columns]
+                    .copy_from_slice(&tile[from..from + columns]);
+            }
+        }
+        rows
+    }
+
+    /// How the embedding of a node came about.
+    pub fn status(&self, node: u32) -> Status {
+        let empty = match self.features {
+            Features::Dense { width, values } => {
+                values[node as usize * width..][..*width].iter().all(|&x| x == 0.0)
+            }
+            Features::Sparse(matrix) => matrix.row(node as usize).0.is_empty(),
+        };
+        if empty {
+            Status::NoFeatures
+        } else if self.adjacency.degree(node) == 0 {
+            Status::Isolated
+        } else if self.contexts.flags(node as usize).has(Flags::SHORT) {
+            Status::ShortContext
+        } else {
+            Status::Ok
+        }
+    }
+}
+
+/// Subtracts the mean and scales; a row of zeros stays one.
+fn finish(row: &mut [f32], mean: Option<&[f32]>, norm: Option<f64>) {
+    if let Some(mean) = mean {
+        row.iter_mut().zip(mean).for_each(|(x, mean)| *x -= mean);
+    }
+    if let Some(norm) = norm {
+        let length = row.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
+        if length > 0.0 {
+            let scale = (norm / length) as f32;
+            row.iter_mut().for_each(|x| *x *= scale);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Settings, a transform and an encoder: what a model is, and what it makes of a
+//! node.
+
+mod embed;
+mod means;
+
+pub use embed::{Embedder, Status};
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Settings, Source};
+use crate::encoder::Encoder;
+use crate::error::Result;
+use crate::train::{Material, Trained};
+use crate::transform::Transform;
+
+/// Where a model comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// Fingerprint of the graph that it was trained on.
+    pub graph: String,
+    /// Nodes of that graph.
+    pub nodes: u64,
+    /// Steps that were taken.
+    pub steps: u64,
+    /// The step that its parameters are from.
+    pub step: u64,
+}
+
+/// A trained model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// All that was asked for.
+    pub settings: Settings,
+    /// What is done to features.
+    pub transform: Transform,
+    /// From features to rows.
+    pub encoder: Encoder<f32>,
+    /// Mean row of each output block over the training graph, where it is subtracted.
+    pub means: Vec<Option<Vec<f32>>>,
+    /// Where it comes from.
+    pub provenance: Provenance,
+}
+
+impl Model {
+    /// Puts a model together, with the means of its output over the graph that it was
+    /// trained on.
+    pub fn new(
+        settings: &Settings,
+        trained: Trained,
+        material: Material<'_>,
+        graph: &str,
+    ) -> Result<Model> {
+        let mut model = Model {
+            settings: settings.clone(),
+            transform: material.transform.clone(),
+            encoder: trained.encoder,
+            means: vec![None; settings.output.len()],
+            provenance: Provenance {
+                graph: graph.to_owned(),
+                nodes: material.adjacency.nodes() as u64,
+                steps: settings.training.steps,
+                step: trained.step,
+            },
+        };
+        model.means = means::means(&model, material)?;
+        Ok(model)
+    }
+
+    /// Columns of one output block.
+    pub fn block_width(&self, block: usize) -> usize {
+        match self.settings.output[block].source {
+            Source::Encoder => self.settings.encoder.width,
+            Source::Features => self.transform.output_width(),
+        }
+    }
+
+    /// Columns of an embedding.
+    pub fn width(&self) -> usize {
+        (0..self.settings.output.len()).map(|block| self.block_width(block)).sum()
+    }
+}

@@ -1,0 +1,170 @@
+//! One step: a function of parameters and a batch.
+//!
+//! One-layer GCN and GCN + Skip with a readout that is a weighted sum take the fused
+//! path ([`Fused`]); everything else takes the general one. Both agree on the same
+//! encoder up to rounding.
+
+use super::adam::{Adam, Moments};
+use super::fused::{Arrays, Fused};
+use crate::batch::Batch;
+use crate::config::{ObjectiveSettings, ReadoutKind, ReadoutSettings, Settings};
+use crate::contrast::{Pairs, contrast, d_summarize, summarize};
+use crate::encoder::{Encoder, Gcn, Layer};
+use crate::math::{Matrix, Real, Simd};
+
+/// What a step tells.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outcome {
+    /// The value of the objective before the step.
+    pub loss: f64,
+    /// Share of pairs in which the own summary scores higher.
+    pub retrieval: f64,
+}
+
+/// Parameters, their moments, and the way they are moved.
+#[derive(Debug)]
+pub(super) enum Engine {
+    Fused(Box<Fused>),
+    General(Box<General<f32>>),
+}
+
+impl Engine {
+    pub(super) fn new(settings: &Settings, encoder: Encoder<f32>, moments: Moments<f32>) -> Engine {
+        let linear = settings.readout.kind != ReadoutKind::Max;
+        if !matches!(encoder.layers.as_slice(), [Layer::Gcn(_)]) || !linear {
+            return Engine::General(Box::new(General::new(encoder, moments)));
+        }
+        let (sigmoid, level) = (settings.readout.sigmoid, Simd::detect());
+        // One after another: they are the largest things in memory.
+        let (weight, skip, bias, slope) = arrays(encoder);
+        let mut fused = Fused::new(&weight, skip.as_ref(), &bias, &slope, sigmoid, level);
+        drop((weight, skip));
+        fused.put_first_moments(&arrays(moments.first));
+        fused.put_second_moments(&arrays(moments.second));
+        Engine::Fused(Box::new(fused))
+    }
+
+    pub(super) fn step(
+        &mut self,
+        settings: &Settings,
+        batch: &Batch<f32>,
+        pairs: &Pairs,
+        adam: &Adam<f32>,
+    ) -> Outcome {
+        match self {
+            Engine::Fused(fused) => {
+                let (loss, retrieval) = fused.step(batch, adam, |centers, summaries| {
+                    contrast(&settings.objective, pairs, centers, summaries)
+                });
+                Outcome { loss, retrieval }
+            }
+            Engine::General(general) => {
+                general.step(&settings.readout, &settings.objective, batch, pairs, adam)
+            }
+        }
+    }
+
+    /// Parameters in plain layout.
+    pub(super) fn encoder(&self) -> Encoder<f32> {
+        match self {
+            Engine::Fused(fused) => encoder(fused.parameters()),
+            Engine::General(general) => general.encoder.clone(),
+        }
+    }
+
+    /// Moments in plain layout.
+    pub(super) fn moments(&self) -> Moments<f32> {
+        match self {
+            Engine::Fused(fused) => Moments {
+                first: encoder(fused.first_moments()),
+                second: encoder(fused.second_moments()),
+            },
+            Engine::General(general) => general.moments.clone(),
+        }
+    }
+}
+
+/// Of a one-layer GCN.
+fn arrays(mut encoder: Encoder<f32>) -> Arrays {
+    match encoder.layers.pop() {
+        Some(Layer::Gcn(Gcn { weight, skip, bias, slope })) => (weight, skip, bias, slope),
+        _ => unreachable!("parameters and moments are those of one GCN layer"),
+    }
+}
+
+fn encoder((weight, skip, bias, slope): Arrays) -> Encoder<f32> {
+    Encoder { layers: vec![Layer::Gcn(Gcn { weight, skip, bias, slope })] }
+}
+
+/// Any encoder, readout and objective, in `f32` or, to be checked, in `f64`.
+#[derive(Debug)]
+pub struct General<T> {
+    /// The parameters.
+    pub encoder: Encoder<T>,
+    /// Their moments.
+    pub moments: Moments<T>,
+    gradient: Encoder<T>,
+}
+
+impl<T: Real> General<T> {
+    /// Starts from parameters and moments.
+    pub fn new(encoder: Encoder<T>, moments: Moments<T>) -> General<T> {
+        let gradient = encoder.zeros_like();
+        General { encoder, moments, gradient }
+    }
+
+    /// Value and gradient at the present parameters.
+    pub fn gradient(
+        &mut self,
+        readout: &ReadoutSettings,
+        objective: &ObjectiveSettings,
+        batch: &Batch<T>,
+        pairs: &Pairs,
+    ) -> (Outcome, &mut Encoder<T>) {
+        let (rows, tape) = self.encoder.forward(batch);
+        let summaries = summarize(readout, &rows, &batch.members);
+        let centers = pick(&rows, &batch.centers);
+        let made = contrast(objective, pairs, &centers, &summaries);
+        let mut d_rows = Matrix::zeros(rows.rows, rows.width);
+        d_summarize(readout, &rows, &batch.members, &summaries, &made.d_summaries, &mut d_rows);
+        for (context, &row) in batch.centers.iter().enumerate() {
+            let d_center = made.d_centers.row(context);
+            d_rows.row_mut(row as usize).iter_mut().zip(d_center).for_each(|(d, &more)| *d += more);
+        }
+        for parameter in self.gradient.parameters() {
+            parameter.values.fill(T::ZERO);
+        }
+        self.encoder.backward(batch, &tape, &d_rows, &mut self.gradient);
+        (Outcome { loss: made.loss, retrieval: made.retrieval }, &mut self.gradient)
+    }
+
+    /// One step of Adam.
+    pub fn step(
+        &mut self,
+        readout: &ReadoutSettings,
+        objective: &ObjectiveSettings,
+        batch: &Batch<T>,
+        pairs: &Pairs,
+        adam: &Adam<T>,
+    ) -> Outcome {
+        let (outcome, _) = self.gradient(readout, objective, batch, pairs);
+        let moments = &mut self.moments;
+        let first = moments.first.parameters();
+        let second = moments.second.parameters();
+        let gradient = self.gradient.parameters();
+        let all = self.encoder.parameters().into_iter().zip(first).zip(second).zip(gradient);
+        for (((w, m), v), g) in all {
+            adam.apply_all(w.values, m.values, v.values, g.values);
+        }
+        outcome
+    }
+}
+
+/// Some rows of a matrix.
+pub(crate) fn pick<T: Real>(rows: &Matrix<T>, which: &[u32]) -> Matrix<T> {
+    let mut picked = Matrix::zeros(which.len(), rows.width);
+    for (at, &row) in which.iter().enumerate() {
+        picked.row_mut(at).copy_from_slice(rows.row(row as usize));
+    }
+    picked
+}

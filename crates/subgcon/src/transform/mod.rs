@@ -1,0 +1,153 @@
+//! What is done to features before the encoder sees them?
+//!
+//! In this order, for the features x (width) of a node:
+//!
+//! 1. **columns**: x ← (x − shift) ∘ scale, where columns are standardised. Sparse features
+//!    are only divided by the deviation, so that they stay sparse (scikit-learn's
+//!    `StandardScaler(with_mean=False)`), unless the transform was learnt from dense
+//!    ones and subtracts a mean; a column without deviation is divided by 1;
+//! 2. **rows**: x̂ ← x over the sum of its absolute values, or scaled to an L2 norm. A
+//!    row of zeros stays one;
+//! 3. **mask**: while the encoder learns, some entries of x̂ are taken for zero. The
+//!    others stay as they are: the norm was that of the whole row;
+//! 4. **projection**: q = x̂ V − μ with V (width, k) the leading right singular vectors of
+//!    the smoothed X̂ and μ the mean row of X̂ V; then scaled to an L2 norm.
+//!
+//! | file | question |
+//! | --- | --- |
+//! | `columns.rs` | what are the mean and the spread of each column? |
+//! | `rows.rs` | what are the scaled features of a node? |
+//! | `mask.rs` | which features are hidden? |
+//! | `projection.rs` | which directions matter? with `products.rs`, `orthonormal.rs` |
+//! | `inputs.rs` | what does the encoder get for some nodes? |
+
+mod columns;
+mod inputs;
+mod mask;
+mod orthonormal;
+mod products;
+mod projection;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use crate::config::FeatureSettings;
+use crate::error::{Error, Result};
+use crate::graph::{Adjacency, Features};
+use crate::math::Matrix;
+use crate::progress::Progress;
+
+pub use mask::Mask;
+use rows::Scaled;
+
+/// A transform, learnt from one graph and applied to any with the same columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transform {
+    /// What was asked for.
+    pub settings: FeatureSettings,
+    /// Columns of the features it takes.
+    pub width: usize,
+    /// (width), where columns are standardised: what they are multiplied by, one over
+    /// their standard deviation.
+    pub scale: Option<Vec<f32>>,
+    /// (width), where columns are standardised and dense: their mean.
+    pub shift: Option<Vec<f32>>,
+    /// (width, projected width), orthonormal columns. Fewer than asked for where the
+    /// smoothed features have a lower rank.
+    pub vectors: Option<Matrix<f32>>,
+    /// (projected width): singular values of the smoothed features, falling.
+    pub singular_values: Option<Vec<f32>>,
+    /// (projected width): the mean projected row, where it is subtracted.
+    pub mean: Option<Vec<f32>>,
+}
+
+impl Transform {
+    /// Learns what the settings ask for.
+    pub fn fit(
+        settings: &FeatureSettings,
+        features: &Features,
+        adjacency: &Adjacency,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Transform> {
+        let width = features.width();
+        if width == 0 {
+            return Err(Error::setting("features", "0 columns", "give the nodes features"));
+        }
+        assert_eq!(features.nodes(), adjacency.nodes(), "features of every node");
+        let mut transform = Transform {
+            settings: settings.clone(),
+            width,
+            scale: None,
+            shift: None,
+            vectors: None,
+            singular_values: None,
+            mean: None,
+        };
+        if settings.standardize {
+            let moments = columns::moments(features);
+            transform.scale = Some(moments.deviation.iter().map(|&x| over(x)).collect());
+            if let Features::Dense { .. } = features {
+                transform.shift = Some(moments.mean.iter().map(|&x| x as f32).collect());
+            }
+        }
+        if let Some(projection) = &settings.projection {
+            let rows = transform.scaled(features);
+            let factors = rows.all_factors();
+            let rows = Scaled { factors: factors.as_deref(), ..rows };
+            let found = projection::project(projection, &rows, adjacency, seed, progress)?;
+            // The mean of X̂ V is the mean of X̂, times V.
+            let mean = projection.center.then(|| {
+                let mut mean = vec![0f64; found.vectors.width];
+                for (row, x) in columns::mean_row(&rows).into_iter().enumerate() {
+                    let line = mean.iter_mut().zip(found.vectors.row(row));
+                    line.for_each(|(mean, &v)| *mean += x * f64::from(v));
+                }
+                mean.into_iter().map(|x| x as f32).collect()
+            });
+            transform.mean = mean;
+            transform.vectors = Some(found.vectors);
+            transform.singular_values = Some(found.singular_values);
+        }
+        Ok(transform)
+    }
+
+    /// Columns of what it gives.
+    pub fn output_width(&self) -> usize {
+        self.vectors.as_ref().map_or(self.width, |vectors| vectors.width)
+    }
+
+    /// Refuses features with other columns.
+    pub fn check(&self, features: &Features) -> Result<()> {
+        if features.width() == self.width {
+            return Ok(());
+        }
+        Err(Error::setting(
+            "features",
+            format!("{} columns", features.width()),
+            format!(
+                "the model was made for {}; embed a graph with the same {} feature columns",
+                self.width, self.width
+            ),
+        ))
+    }
+
+    /// X̂ of some features.
+    fn scaled<'a>(&'a self, features: &'a Features) -> Scaled<'a> {
+        assert_eq!(features.width(), self.width, "columns of the features, see `check`");
+        Scaled {
+            features,
+            scale: self.scale.as_deref(),
+            shift: self.shift.as_deref(),
+            rows: self.settings.rows,
+            factors: None,
+        }
+    }
+}
+
+/// One over a deviation; 1 where there is none, or one so small that nothing can be
+/// divided by it.
+fn over(deviation: f64) -> f32 {
+    let scale = (1.0 / deviation) as f32;
+    if scale.is_finite() { scale } else { 1.0 }
+}
