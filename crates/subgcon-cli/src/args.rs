@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{contexts, demo, embed, generate, import, info, train};
+use crate::commands::{benchmark, contexts, demo, embed, eval, generate, import, info, train};
 
 /// Node embeddings for large attributed graphs, learnt without labels.
 #[derive(Debug, Parser)]
@@ -50,6 +50,10 @@ pub(crate) enum Command {
     Train(train::Arguments),
     /// Embed the nodes of a graph with a trained model
     Embed(embed::Arguments),
+    /// Measure embeddings by the labels of a store
+    Eval(eval::Arguments),
+    /// Train, embed and measure for many seeds, beside rows that cost nothing
+    Benchmark(benchmark::Arguments),
     /// Run the main job on a small graph made for it
     Demo(demo::Arguments),
 }

@@ -41,6 +41,8 @@ fn run() -> anyhow::Result<()> {
         Command::Contexts(contexts) => commands::contexts::run(&contexts, &progress),
         Command::Train(train) => commands::train::run(&train, &progress),
         Command::Embed(embed) => commands::embed::run(&embed, &progress),
+        Command::Eval(eval) => commands::eval::run(&eval),
+        Command::Benchmark(benchmark) => commands::benchmark::run(&benchmark, &progress),
         Command::Demo(demo) => commands::demo::run(&demo, &progress),
     }
 }

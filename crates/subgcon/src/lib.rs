@@ -41,6 +41,7 @@ pub mod context;
 pub mod contrast;
 pub mod encoder;
 pub mod error;
+pub mod eval;
 pub mod graph;
 pub mod io;
 pub mod math;

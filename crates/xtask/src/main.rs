@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         ["bench", name, rest @ ..] => bench(name, rest),
         _ => {
             eprintln!(
-                "usage: cargo xtask test\n       cargo xtask bench import|contexts|step [ARGUMENTS]"
+                "usage: cargo xtask test\n       cargo xtask bench import|contexts|step|probe [ARGUMENTS]"
             );
             return ExitCode::from(2);
         }

@@ -1,8 +1,10 @@
 //! One file per subcommand: its arguments and the function that runs it.
 
+pub(crate) mod benchmark;
 pub(crate) mod contexts;
 pub(crate) mod demo;
 pub(crate) mod embed;
+pub(crate) mod eval;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod info;

@@ -29,17 +29,8 @@ pub(crate) struct Arguments {
     /// The model to write, a folder
     #[arg(short, long, value_name = "MODEL")]
     output: PathBuf,
-    /// Where settings start from
-    #[arg(long, default_value = "default")]
-    preset: PresetName,
-    /// Settings in TOML, over the preset (see docs/settings.md)
-    #[arg(long, value_name = "FILE.toml")]
-    config: Option<PathBuf>,
-    /// One setting, over both: encoder.width=512, objective.kind=logistic; may be repeated
-    #[arg(long, value_name = "NAME=VALUE")]
-    set: Vec<String>,
     #[command(flatten)]
-    common: Common,
+    chosen: Chosen,
     /// Go on with an unfinished training of this name
     #[arg(long)]
     resume: bool,
@@ -57,9 +48,18 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Settings that are asked for often, under short names.
+/// Settings: a preset, a file over it, flags over both.
 #[derive(Debug, Args)]
-struct Common {
+pub(super) struct Chosen {
+    /// Where settings start from
+    #[arg(long, default_value = "default", help_heading = "Settings")]
+    preset: PresetName,
+    /// Settings in TOML, over the preset (see docs/settings.md)
+    #[arg(long, value_name = "FILE.toml", help_heading = "Settings")]
+    config: Option<PathBuf>,
+    /// One setting, over both: encoder.width=512, objective.kind=logistic; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Settings")]
+    set: Vec<String>,
     /// The same seed gives the same bytes
     #[arg(long, help_heading = "Settings")]
     seed: Option<u64>,
@@ -114,9 +114,11 @@ impl Arguments {
             ["train".as_ref(), store.as_ref(), "--force".as_ref(), "-o".as_ref(), model.as_ref()];
         <Plain as clap::Parser>::parse_from(words).arguments
     }
+}
 
+impl Chosen {
     /// Preset, then file, then flags.
-    fn settings(&self) -> anyhow::Result<Settings> {
+    pub(super) fn settings(&self) -> anyhow::Result<Settings> {
         let preset = match self.preset {
             PresetName::Default => Preset::Default,
             PresetName::Reference => Preset::Reference,
@@ -128,30 +130,35 @@ impl Arguments {
                 .with_context(|| format!("{}: cannot read", path.display()))?;
             settings = settings.changed_by(&text, &path.display().to_string())?;
         }
-        let common = &self.common;
-        if let Some(seed) = common.seed {
+        if let Some(seed) = self.seed {
             settings.seed = seed;
         }
-        if let Some(size) = common.size {
+        if let Some(size) = self.size {
             settings.contexts.size = size;
         }
-        if let Some(kind) = &common.encoder {
+        if let Some(kind) = &self.encoder {
             settings = settings.changed_by(&format!("encoder.kind = {kind:?}"), "--encoder")?;
         }
-        settings.features.structural |= common.structural;
+        settings.features.structural |= self.structural;
         let encoder = &mut settings.encoder;
-        encoder.layers = common.layers.unwrap_or(encoder.layers);
-        encoder.width = common.width.unwrap_or(encoder.width);
+        encoder.layers = self.layers.unwrap_or(encoder.layers);
+        encoder.width = self.width.unwrap_or(encoder.width);
         let training = &mut settings.training;
-        training.steps = common.steps.unwrap_or(training.steps);
-        training.batch = common.batch.unwrap_or(training.batch);
-        training.subgraphs = common.subgraphs.or(training.subgraphs);
-        settings.optimizer.rate = common.rate.unwrap_or(settings.optimizer.rate);
+        training.steps = self.steps.unwrap_or(training.steps);
+        training.batch = self.batch.unwrap_or(training.batch);
+        training.subgraphs = self.subgraphs.or(training.subgraphs);
+        settings.optimizer.rate = self.rate.unwrap_or(settings.optimizer.rate);
         for assignment in &self.set {
             settings = set(&settings, assignment)?;
         }
         settings.validate()?;
         Ok(settings)
+    }
+
+    /// As it is typed.
+    pub(super) fn preset_name(&self) -> String {
+        let possible = self.preset.to_possible_value();
+        possible.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 }
 
@@ -222,7 +229,7 @@ pub(super) fn features(
 }
 
 pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> {
-    let settings = arguments.settings()?;
+    let settings = arguments.chosen.settings()?;
     if arguments.show_settings {
         print!("{}", settings.to_toml());
         return Ok(());

@@ -227,14 +227,21 @@ impl<'a> Assembler<'a> {
         let mut scale = [0f32; MAX_BIT_SIZE];
         if self.propagation == Propagation::Normalized {
             for (a, scale) in scale[..context.len()].iter_mut().enumerate() {
-                let sum: f32 = ones(words[a]).map(|b| self.weight(context[a], context[b])).sum();
+                let sum: f32 = match self.adjacency.weights {
+                    None => words[a].count_ones() as f32,
+                    Some(_) => ones(words[a]).map(|b| self.weight(context[a], context[b])).sum(),
+                };
                 *scale = 1.0 / (1.0 + sum).sqrt();
             }
         }
+        let unweighted = self.adjacency.weights.is_none();
         for a in 0..context.len() {
             let with_self = if self.propagation == Propagation::Plain { 0 } else { 1 << a };
             for b in ones(words[a] | with_self) {
-                let weight = if a == b { 1.0 } else { self.weight(context[a], context[b]) };
+                let weight = match unweighted || a == b {
+                    true => 1.0,
+                    false => self.weight(context[a], context[b]),
+                };
                 filling.arcs.heads.push(first + b as u32);
                 filling.arcs.weights.push(match self.propagation {
                     Propagation::Normalized => weight * scale[a] * scale[b],

@@ -18,10 +18,9 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 
-use super::similarity::add_scaled;
 use crate::batch::Members;
 use crate::config::{ReadoutKind, ReadoutSettings};
-use crate::math::{Matrix, Real};
+use crate::math::{Matrix, Real, add_scaled};
 
 /// (contexts, width).
 pub(super) fn summarize<T: Real>(
@@ -36,9 +35,8 @@ pub(super) fn summarize<T: Real>(
             if settings.kind == ReadoutKind::Max {
                 largest(rows, places, summary, |_, _| ());
             } else {
-                for (&row, &weight) in places.iter().zip(weights) {
-                    add_scaled(summary, weight, rows.row(row as usize));
-                }
+                let terms = places.iter().zip(weights);
+                add_scaled(summary, terms.map(|(&row, &weight)| (weight, rows.row(row as usize))));
             }
             if settings.sigmoid {
                 summary.iter_mut().for_each(|x| *x = x.sigmoid());
@@ -92,9 +90,13 @@ pub(super) fn d_summarize<T: Real>(
         });
     } else {
         d_rows.values.par_chunks_mut(width).enumerate().for_each(|(row, d_row)| {
-            for &(context, place) in seats.of(row) {
-                add_scaled(d_row, members.weights[place as usize], d.row(context as usize));
-            }
+            let terms = seats.of(row).iter();
+            add_scaled(
+                d_row,
+                terms.map(|&(context, place)| {
+                    (members.weights[place as usize], d.row(context as usize))
+                }),
+            );
         });
     }
 }

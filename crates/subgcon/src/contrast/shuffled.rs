@@ -19,9 +19,8 @@ use rayon::prelude::*;
 
 use super::Contrast;
 use super::objective::{Total, anchor, share, total};
-use super::similarity::{add_scaled, dot};
 use crate::config::{Directions, ObjectiveKind};
-use crate::math::{Matrix, Real};
+use crate::math::{Matrix, Real, add_scaled, dot};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -76,13 +75,13 @@ pub(super) fn contrast<T: Real>(
     let gather = |side: Side, other: &Matrix<T>| {
         let mut d = Matrix::zeros(h.rows, h.width);
         d.values.par_chunks_mut(h.width.max(1)).enumerate().for_each(|(row, d)| {
-            add_scaled(d, d_positives[row], other.row(row));
-            for (direction, g) in directions.iter().zip(&slopes) {
-                for k in 0..g.width {
+            let met = directions.iter().zip(&slopes).flat_map(|(direction, g)| {
+                (0..g.width).map(move |k| {
                     let (slope, met) = direction.met(side, k, row, g);
-                    add_scaled(d, slope, other.row(met));
-                }
-            }
+                    (slope, other.row(met))
+                })
+            });
+            add_scaled(d, std::iter::once((d_positives[row], other.row(row))).chain(met));
         });
         d
     };

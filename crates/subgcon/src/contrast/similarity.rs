@@ -15,15 +15,11 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use crate::config::Similarity;
-use crate::math::{Matrix, Real};
+use crate::math::{Matrix, Real, dot};
 
 /// Shorter rows count as zero: their direction is rounding, and dividing by their
 /// length would make derivatives that swamp all others.
 const SHORT: f64 = 1e-12;
-
-/// Partial sums of a dot product: enough for the processor's widest registers, and
-/// fixed, so that the sum's order is too.
-const LANES: usize = 16;
 
 /// Rows whose dot products are scores, and the way back to the rows they came from.
 pub(super) struct Compared<'a, T: Clone> {
@@ -85,47 +81,9 @@ impl<'a, T: Real> Compared<'a, T> {
     }
 }
 
-/// Σ a b, in an order that the length alone decides.
-pub(super) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
-    debug_assert_eq!(a.len(), b.len(), "rows of one width");
-    let mut lanes = [T::ZERO; LANES];
-    let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let rest = a_chunks.remainder().iter().zip(b_chunks.remainder());
-    let rest = rest.fold(T::ZERO, |sum, (&a, &b)| sum + a * b);
-    for (a, b) in a_chunks.zip(b_chunks) {
-        for lane in 0..LANES {
-            lanes[lane] += a[lane] * b[lane];
-        }
-    }
-    let mut half = LANES / 2;
-    while half > 0 {
-        for lane in 0..half {
-            let other = lanes[lane + half];
-            lanes[lane] += other;
-        }
-        half /= 2;
-    }
-    lanes[0] + rest
-}
-
-/// target += factor · row.
-pub(super) fn add_scaled<T: Real>(target: &mut [T], factor: T, row: &[T]) {
-    target.iter_mut().zip(row).for_each(|(t, &x)| *t += factor * x);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn dots_of_all_lengths_are_exact_on_integers() {
-        for length in 0..70 {
-            let a: Vec<f32> = (0..length).map(|i| i as f32 - 7.0).collect();
-            let b: Vec<f32> = (0..length).map(|i| (i % 5) as f32).collect();
-            let wanted: i64 = (0..length).map(|i| (i - 7) * (i % 5)).sum();
-            assert_eq!(dot(&a, &b), wanted as f32, "{length}");
-        }
-    }
 
     #[test]
     fn cosine_by_hand() {

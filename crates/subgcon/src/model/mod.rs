@@ -81,3 +81,6 @@ impl Model {
         (0..self.settings.output.len()).map(|block| self.block_width(block)).sum()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,3 +21,6 @@ pub use engine::{General, Outcome};
 pub use fused::{Arrays, Fused, Sections};
 pub use stopping::{History, Look, Snapshot};
 pub use trainer::{Material, State, StepReport, Trained, Trainer};
+
+#[cfg(test)]
+mod tests;

@@ -50,6 +50,9 @@ impl Transform {
         nodes: &[u32],
         masks: &[Option<Mask>],
     ) -> SparseInputs<f32> {
+        if rows.is_plain() && masks.iter().all(Option::is_none) {
+            return copied(matrix, nodes);
+        }
         let mask = mask_of(nodes, masks);
         let parts: Vec<(Vec<u32>, Entries)> = nodes
             .par_chunks(UNITS)
@@ -119,6 +122,24 @@ impl Transform {
             }
         }
     }
+}
+
+/// Sparse rows as they are stored.
+fn copied(matrix: &Sparse, nodes: &[u32]) -> SparseInputs<f32> {
+    let mut offsets = Vec::with_capacity(nodes.len() + 1);
+    offsets.push(0);
+    let mut end = 0usize;
+    offsets.extend(nodes.iter().map(|&node| {
+        end += matrix.row(node as usize).0.len();
+        u32::try_from(end).expect("a batch has fewer than 2^32 features; make smaller ones")
+    }));
+    let (mut columns, mut values) = (Vec::with_capacity(end), Vec::with_capacity(end));
+    for &node in nodes {
+        let row = matrix.row(node as usize);
+        columns.extend_from_slice(row.0);
+        values.extend_from_slice(row.1);
+    }
+    SparseInputs::new(matrix.width, offsets, columns, values)
 }
 
 /// The mask of each unit.

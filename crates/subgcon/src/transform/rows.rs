@@ -44,6 +44,11 @@ impl<'a> Scaled<'a> {
         }
     }
 
+    /// Whether rows are as they are stored.
+    pub(super) fn is_plain(&self) -> bool {
+        self.scale.is_none() && self.shift.is_none() && self.rows == RowScale::None
+    }
+
     /// One row of sparse features that stay so.
     pub(super) fn sparse(
         &self,

@@ -19,12 +19,13 @@
 //!
 //! ```text
 //! d_slope = Σ_c d_s_c · Σ_r weight_r min(z_r, 0) + Σ_c d_h_c · min(z_c, 0)
-//! d_z_r = (weight_r d_s_c + d_h_c where r is a center) · (slope where z_r < 0, else 1)
+//! d_z_r = (weight_r d_s_c + d_h_c where r is a center) · (1 where z_r > 0, else slope)
 //! d_Y_u(q) += a(r, q) d_z_r, d_Y'_u(r) += d_z_r, d_b = Σ_r d_z_r
 //! d_W = Xᵀ d_Y, and Adam at once: a gradient by W is never written
 //! ```
 //!
-//! At z = 0 the derivative is that of the positive side. Columns that fill up the
+//! At z = 0 the derivative is that of the negative side, as PyTorch has it: a node without
+//! features meets this at the first step, when the bias is 0. Columns that fill up the
 //! last tile are zero and stay so: their weights, biases and slopes are 0, so z = 0;
 //! their d_s and d_h are set to 0, so every gradient is 0; and Adam moves a zero with
 //! zero moments by rate · 0 / (0 + ε) = 0.

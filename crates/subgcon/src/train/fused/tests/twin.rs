@@ -94,7 +94,7 @@ impl Twin {
                     }
                 }
                 z.row_mut(row)[j] = sum;
-                h.row_mut(row)[j] = if sum < 0.0 { slope[j] * sum } else { sum };
+                h.row_mut(row)[j] = if sum <= 0.0 { slope[j] * sum } else { sum };
             }
         }
         let mut centers = Matrix::<f64>::zeros(CONTEXTS, width);
@@ -128,7 +128,7 @@ impl Twin {
         for row in 0..rows {
             for j in 0..width {
                 let (z, d_h) = (z.row(row)[j], d_h.row(row)[j]);
-                let d_z = if z < 0.0 { slope[j] * d_h } else { d_h };
+                let d_z = if z <= 0.0 { slope[j] * d_h } else { d_h };
                 d_slope[j] += d_h * z.min(0.0);
                 d_bias[j] += d_z;
                 for f in 0..INPUTS {

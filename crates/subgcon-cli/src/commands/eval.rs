@@ -1,0 +1,249 @@
+//! `subgcon eval`: how good embeddings are, by the labels of a store.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+use serde::Serialize;
+use subgcon::eval::{
+    GroupReport, NeighbourReport, ProbeReport, ProbeSettings, group_probe, neighbour_probe, probe,
+    random_splits, sim_at,
+};
+use subgcon::graph::{Ids, Labels, Split};
+use subgcon::io::embeddings::{Embeddings, read_embeddings};
+use subgcon::io::store::Store;
+use subgcon::math::Matrix;
+
+use crate::format::percent;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The embeddings: .parquet, .npy (with its ids beside), or .txt (word2vec)
+    embeddings: PathBuf,
+    /// The store with the labels, a folder: NAME.graph
+    #[arg(long, value_name = "NAME.graph")]
+    graph: PathBuf,
+    /// Random splits instead of those of the store
+    #[arg(long, value_name = "SPLITS")]
+    random: Option<usize>,
+    /// Nodes of each class to train on, in a random split
+    #[arg(long, default_value_t = 20)]
+    train_per_class: usize,
+    /// Nodes of each class to choose C by, in a random split
+    #[arg(long, default_value_t = 30)]
+    validation_per_class: usize,
+    /// Of random splits and of k-means
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Divide each embedding by its length first
+    #[arg(long)]
+    normalise: bool,
+    /// Bring columns to mean 0 and deviation 1 over the training nodes first
+    #[arg(long)]
+    standardise: bool,
+    /// The only C, instead of choosing one of 0.001 to 1000 on the validation nodes
+    #[arg(long, value_name = "C")]
+    strength: Option<f64>,
+    /// One JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is told; with `--json` exactly this.
+#[derive(Debug, Serialize)]
+struct Summary {
+    embeddings: String,
+    graph: String,
+    nodes: usize,
+    width: usize,
+    metric: &'static str,
+    test_mean: f64,
+    test_std: f64,
+    validation_mean: Option<f64>,
+    splits: BTreeMap<String, ProbeReport>,
+    neighbours: Option<NeighbourReport>,
+    groups: Option<GroupReport>,
+    sim_at_5: Option<f64>,
+    sim_at_10: Option<f64>,
+}
+
+/// Beyond this, comparing all pairs of nodes takes minutes.
+const SMALL: usize = 50_000;
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let store = Store::open(&arguments.graph)?;
+    let labels = labels(&store)?;
+    let read = read_embeddings(&arguments.embeddings)?;
+    let embeddings = in_store_order(&read, store.ids()?, arguments)?;
+    let splits = match arguments.random {
+        None => splits(&store, labels, arguments.seed)?,
+        Some(count) => random_splits(
+            labels,
+            arguments.train_per_class,
+            arguments.validation_per_class,
+            arguments.seed,
+            count,
+        )?,
+    };
+    let mut settings = ProbeSettings {
+        normalise: arguments.normalise,
+        standardise: arguments.standardise,
+        ..ProbeSettings::default()
+    };
+    if let Some(strength) = arguments.strength {
+        settings.grid = vec![strength];
+    }
+    let mut reports = BTreeMap::new();
+    for split in &splits {
+        reports.insert(split.name.clone(), probe(&embeddings, labels, split, &settings)?);
+    }
+    let metric = metric(labels);
+    let test: Vec<f64> = reports.values().map(|report| figure(labels, &report.test)).collect();
+    let validation: Option<Vec<f64>> = reports
+        .values()
+        .map(|report| report.validation.as_ref().map(|figures| figure(labels, figures)))
+        .collect();
+    let single = matches!(labels, Labels::Single { .. }) && embeddings.rows <= SMALL;
+    let summary = Summary {
+        embeddings: arguments.embeddings.display().to_string(),
+        graph: store.root().display().to_string(),
+        nodes: embeddings.rows,
+        width: embeddings.width,
+        metric,
+        test_mean: mean(&test),
+        test_std: deviation(&test),
+        validation_mean: validation.map(|all| mean(&all)),
+        neighbours: match (single, splits.first()) {
+            (true, Some(split)) => Some(neighbour_probe(&embeddings, labels, split, 10)?),
+            _ => None,
+        },
+        groups: if single { Some(group_probe(&embeddings, labels, arguments.seed)?) } else { None },
+        sim_at_5: if single { Some(sim_at(&embeddings, labels, 5)?) } else { None },
+        sim_at_10: if single { Some(sim_at(&embeddings, labels, 10)?) } else { None },
+        splits: reports,
+    };
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        serde_json::to_writer_pretty(&mut out, &summary).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{} {} ± {} over {} split{} ({} nodes, {} columns)",
+        summary.metric.replace('_', "-"),
+        percent(summary.test_mean),
+        percent(summary.test_std),
+        summary.splits.len(),
+        if summary.splits.len() == 1 { "" } else { "s" },
+        summary.nodes,
+        summary.width
+    )?;
+    for (name, report) in &summary.splits {
+        let validation = report.validation.as_ref().map_or_else(String::new, |figures| {
+            format!(", validation {}", percent(figure(labels, figures)))
+        });
+        writeln!(
+            out,
+            "  {name}: C = {}, test {}{validation}, macro-F1 {:.4}",
+            report.c,
+            percent(figure(labels, &report.test)),
+            report.test.macro_f1
+        )?;
+    }
+    if let (Some(groups), Some(five), Some(ten)) =
+        (&summary.groups, summary.sim_at_5, summary.sim_at_10)
+    {
+        writeln!(out, "k-means: NMI {:.4}, ARI {:.4}", groups.nmi, groups.ari)?;
+        writeln!(
+            out,
+            "nearest nodes of the same class: {} of 5, {} of 10",
+            percent(five),
+            percent(ten)
+        )?;
+    }
+    Ok(())
+}
+
+/// The labels of a store, or what to do about there being none.
+pub(super) fn labels(store: &Store) -> anyhow::Result<&Labels> {
+    store.labels()?.with_context(|| {
+        format!(
+            "{}: the graph has no labels to measure by; import it with a label column",
+            store.root().display()
+        )
+    })
+}
+
+/// The splits of a store, or ten random ones.
+pub(super) fn splits(store: &Store, labels: &Labels, seed: u64) -> anyhow::Result<Vec<Split>> {
+    let own = store.splits()?;
+    match own.is_empty() {
+        false => Ok(own),
+        true => Ok(random_splits(labels, 20, 30, seed, 10)?),
+    }
+}
+
+/// What a probe is judged by: micro-F1 where a node may have several classes.
+pub(super) fn metric(labels: &Labels) -> &'static str {
+    match labels {
+        Labels::Single { .. } => "accuracy",
+        _ => "micro_f1",
+    }
+}
+
+pub(super) fn figure(labels: &Labels, figures: &subgcon::eval::Figures) -> f64 {
+    match metric(labels) {
+        "accuracy" => figures.accuracy,
+        _ => figures.micro_f1,
+    }
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Standard deviation of a sample.
+pub(super) fn deviation(values: &[f64]) -> f64 {
+    if values.len() < 2 {
+        return 0.0;
+    }
+    let mean = mean(values);
+    let sum: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
+    (sum / (values.len() - 1) as f64).sqrt()
+}
+
+/// Rows in the order of the store's nodes. All of them have to be there.
+fn in_store_order(
+    read: &Embeddings,
+    ids: &Ids,
+    arguments: &Arguments,
+) -> anyhow::Result<Matrix<f32>> {
+    let (file, graph) = (arguments.embeddings.display(), arguments.graph.display());
+    let index = ids.index().map_err(|twice| {
+        anyhow::anyhow!("{graph}: has the id {:?} twice; import it again", twice.id)
+    })?;
+    let width = read.matrix.width;
+    let mut ordered = Matrix::zeros(ids.len(), width);
+    let mut seen = vec![false; ids.len()];
+    for row in 0..read.matrix.rows {
+        let id = read.ids.text(row as u32);
+        let Some(node) = index.text(id.as_bytes()) else {
+            anyhow::bail!(
+                "{file}: has a row for {id:?}, which is no node of {graph}; embed that graph"
+            );
+        };
+        ordered.row_mut(node as usize).copy_from_slice(read.matrix.row(row));
+        seen[node as usize] = true;
+    }
+    if let Some(node) = seen.iter().position(|&seen| !seen) {
+        let missing = seen.iter().filter(|&&seen| !seen).count();
+        anyhow::bail!(
+            "{file}: has no row for {missing} nodes of {graph}, the first of them {:?}; embed all nodes",
+            ids.text(node as u32)
+        );
+    }
+    Ok(ordered)
+}

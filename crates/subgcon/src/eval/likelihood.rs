@@ -1,0 +1,216 @@
+//! How badly do weights explain the classes of rows, and which way is better?
+//!
+//! With scores z = W x + b, W (outputs, width), mean over the rows x of
+//!
+//! - softmax, y the row's class: ln Σ_k e^(z_k) − z_y, whose derivative by z is
+//!   softmax(z) − 1_y;
+//! - sigmoid, y_k ∈ {0, 1} for each output: Σ_k ln(1 + e^(z_k)) − y_k z_k, whose
+//!   derivative is σ(z) − y.
+//!
+//! Rows go through in blocks that stay in cache between Z = X Wᵀ and d_W = d_Zᵀ X:
+//! each row is read from memory once a pass. Products and sums over a few hundred rows
+//! are in `T`, all other sums in f64. Scores as (outputs, rows) would take six times as
+//! long: the long operand would be packed for every product.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::math::{Matrix, Real, View, Write, gemm_slice};
+use crate::rng::mix;
+
+/// Rows of a block at most.
+const BLOCK: usize = 256;
+/// Multiplications of a block's product where that leaves it rows enough: larger ones
+/// are cut by [`gemm_slice`] along the outputs, of which there are few.
+const PRODUCT: usize = (1 << 20) - 1;
+/// Parts that rows are cut into for threads at most, however many there are.
+const PARTS: usize = 64;
+/// Rows of a part at least, and rows whose derivatives are added up in `T`.
+const STRETCH: usize = 512;
+
+/// What rows belong to.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Targets<'a> {
+    /// One class a row.
+    Classes(&'a [u32]),
+    /// (rows, outputs) of 0 or 1.
+    Members(&'a [u8]),
+}
+
+/// Rows, what they belong to, and what weights are to tell.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Likelihood<'a> {
+    /// (rows, width).
+    pub(super) rows: &'a Matrix<f32>,
+    pub(super) targets: Targets<'a>,
+    pub(super) outputs: usize,
+}
+
+/// A [`Likelihood`] that owns its rows.
+pub(super) struct Sample {
+    rows: Matrix<f32>,
+    classes: Vec<u32>,
+    members: Vec<u8>,
+    outputs: usize,
+}
+
+impl Sample {
+    pub(super) fn borrow(&self) -> Likelihood<'_> {
+        let targets = match self.members.is_empty() {
+            true => Targets::Classes(&self.classes),
+            false => Targets::Members(&self.members),
+        };
+        Likelihood { rows: &self.rows, targets, outputs: self.outputs }
+    }
+}
+
+/// Numbers that rows can be multiplied in.
+pub(super) trait Precision: Real {
+    /// A block's values in these numbers, in `space` where they are not already.
+    fn block<'a>(values: &'a [f32], space: &'a mut Vec<Self>) -> &'a [Self];
+}
+
+impl Precision for f32 {
+    fn block<'a>(values: &'a [f32], _: &'a mut Vec<f32>) -> &'a [f32] {
+        values
+    }
+}
+
+impl Precision for f64 {
+    fn block<'a>(values: &'a [f32], space: &'a mut Vec<f64>) -> &'a [f64] {
+        space.clear();
+        space.extend(values.iter().map(|&x| f64::from(x)));
+        space
+    }
+}
+
+impl Likelihood<'_> {
+    /// Number of weights: W row by row, then b.
+    pub(super) fn weights(&self) -> usize {
+        self.outputs * (self.rows.width + 1)
+    }
+
+    /// About a quarter of the rows, which are many. Not each fourth: classes may come in
+    /// turn.
+    pub(super) fn quarter(&self) -> Sample {
+        let chosen: Vec<usize> =
+            (0..self.rows.rows).filter(|&row| mix(row as u64).is_multiple_of(4)).collect();
+        let mut rows = Matrix::zeros(chosen.len(), self.rows.width);
+        let (mut classes, mut members) = (Vec::new(), Vec::new());
+        for (at, &row) in chosen.iter().enumerate() {
+            rows.row_mut(at).copy_from_slice(self.rows.row(row));
+            match self.targets {
+                Targets::Classes(of) => classes.push(of[row]),
+                Targets::Members(of) => {
+                    members.extend_from_slice(&of[row * self.outputs..][..self.outputs]);
+                }
+            }
+        }
+        Sample { rows, classes, members, outputs: self.outputs }
+    }
+
+    /// The mean loss; its derivative goes to `gradient`, laid out as the weights.
+    pub(super) fn mean<T: Precision>(&self, weights: &[f64], gradient: &mut [f64]) -> f64 {
+        assert_eq!((weights.len(), gradient.len()), (self.weights(), self.weights()));
+        let count = self.rows.rows;
+        let (w, b) = weights.split_at(self.outputs * self.rows.width);
+        // (width, outputs): so it needs no packing for each block.
+        let w: Vec<T> = (0..w.len())
+            .map(|at| T::of(w[at % self.outputs * self.rows.width + at / self.outputs]))
+            .collect();
+        let b: Vec<T> = b.iter().map(|&b| T::of(b)).collect();
+        let part = count.div_ceil(PARTS).max(STRETCH);
+        let parts: Vec<(f64, Vec<f64>)> = (0..count.div_ceil(part))
+            .into_par_iter()
+            .map(|at| self.part::<T>(&w, &b, at * part..(at * part + part).min(count)))
+            .collect();
+        gradient.fill(0.0);
+        let mut loss = 0.0;
+        // In the order of the parts, whoever was ready first.
+        for (part_loss, part) in &parts {
+            loss += part_loss;
+            gradient.iter_mut().zip(part).for_each(|(g, part)| *g += part);
+        }
+        let share = 1.0 / count as f64;
+        gradient.iter_mut().for_each(|g| *g *= share);
+        loss * share
+    }
+
+    fn block(&self) -> usize {
+        let fitting = PRODUCT / (self.outputs * self.rows.width).max(1);
+        if fitting < 32 { BLOCK } else { fitting.min(BLOCK) }
+    }
+
+    /// Sum of losses and of derivatives over some rows.
+    fn part<T: Precision>(&self, w: &[T], b: &[T], range: Range<usize>) -> (f64, Vec<f64>) {
+        let (outputs, width) = (self.outputs, self.rows.width);
+        let w = View::of(w, width, outputs);
+        let block = self.block();
+        let mut gradient = vec![0.0; outputs * (width + 1)];
+        let (sum_w, sum_b) = gradient.split_at_mut(outputs * width);
+        let mut scores = vec![T::ZERO; block * outputs];
+        let mut d_w = vec![T::ZERO; outputs * width];
+        let mut space = Vec::new();
+        let mut loss = 0.0;
+        for stretch in range.clone().step_by(STRETCH) {
+            let end = (stretch + STRETCH).min(range.end);
+            for start in (stretch..end).step_by(block) {
+                let rows = start..(start + block).min(end);
+                let values = &self.rows.values[rows.start * width..rows.end * width];
+                let x = View::of(T::block(values, &mut space), rows.len(), width);
+                let scores = &mut scores[..rows.len() * outputs];
+                scores.chunks_exact_mut(outputs).for_each(|scores| scores.copy_from_slice(b));
+                gemm_slice(scores, outputs, x, w, Write::Add);
+                loss += match self.targets {
+                    Targets::Classes(of) => softmax(scores, &of[rows.clone()], outputs),
+                    Targets::Members(of) => {
+                        sigmoid(scores, &of[rows.start * outputs..rows.end * outputs])
+                    }
+                };
+                let d_scores = View::of(scores, rows.len(), outputs);
+                let write = if start == stretch { Write::Set } else { Write::Add };
+                gemm_slice(&mut d_w, width, d_scores.transposed(), x, write);
+                for d_scores in scores.chunks_exact(outputs) {
+                    sum_b.iter_mut().zip(d_scores).for_each(|(sum, d)| *sum += d.wide());
+                }
+            }
+            sum_w.iter_mut().zip(&d_w).for_each(|(sum, d)| *sum += d.wide());
+        }
+        (loss, gradient)
+    }
+}
+
+/// Scores (rows, outputs) become derivatives; gives the sum of losses.
+fn softmax<T: Real>(scores: &mut [T], classes: &[u32], outputs: usize) -> f64 {
+    let mut loss = 0.0;
+    for (z, &class) in scores.chunks_exact_mut(outputs).zip(classes) {
+        let top = z.iter().fold(z[0], |top, &z| if z > top { z } else { top });
+        loss += (top - z[class as usize]).wide();
+        let mut sum = T::ZERO;
+        for z in z.iter_mut() {
+            *z = (*z - top).exp();
+            sum += *z;
+        }
+        loss += sum.wide().ln();
+        z.iter_mut().for_each(|z| *z /= sum);
+        z[class as usize] -= T::ONE;
+    }
+    loss
+}
+
+/// As [`softmax`], every output by itself.
+fn sigmoid<T: Real>(scores: &mut [T], members: &[u8]) -> f64 {
+    let mut loss = 0.0;
+    for (z, &member) in scores.iter_mut().zip(members) {
+        let y = if member != 0 { T::ONE } else { T::ZERO };
+        // `Real::softplus` and `Real::sigmoid`, which would find this twice.
+        let e = (-z.abs()).exp();
+        loss += (z.max(T::ZERO) + e.ln_1p() - y * *z).wide();
+        *z = if *z >= T::ZERO { T::ONE } else { e } / (T::ONE + e) - y;
+    }
+    loss
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+use super::*;
+use crate::rng::Stream;
+
+const WIDTH: usize = 5;
+const OUTPUTS: usize = 4;
+
+struct Case {
+    rows: Matrix<f32>,
+    classes: Vec<u32>,
+    members: Vec<u8>,
+    weights: Vec<f64>,
+}
+
+impl Case {
+    fn new(count: usize) -> Case {
+        let mut stream = Stream::new(5, "likelihood", 0);
+        let rows = (0..count * WIDTH).map(|_| stream.normal() as f32).collect();
+        Case {
+            rows: Matrix::of(count, WIDTH, rows),
+            classes: (0..count).map(|_| stream.below(OUTPUTS as u64) as u32).collect(),
+            members: (0..count * OUTPUTS).map(|_| stream.below(2) as u8).collect(),
+            weights: (0..OUTPUTS * (WIDTH + 1)).map(|_| stream.normal()).collect(),
+        }
+    }
+
+    fn both(&self) -> [Likelihood<'_>; 2] {
+        [Targets::Classes(&self.classes), Targets::Members(&self.members)]
+            .map(|targets| Likelihood { rows: &self.rows, targets, outputs: OUTPUTS })
+    }
+}
+
+/// The equations, as they are written.
+fn naive(likelihood: &Likelihood<'_>, weights: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    for row in 0..likelihood.rows.rows {
+        let z: Vec<f64> = (0..OUTPUTS)
+            .map(|k| {
+                let x = likelihood.rows.row(row).iter().map(|&x| f64::from(x));
+                let w = &weights[k * WIDTH..(k + 1) * WIDTH];
+                x.zip(w).map(|(x, w)| x * w).sum::<f64>() + weights[OUTPUTS * WIDTH + k]
+            })
+            .collect();
+        sum += match likelihood.targets {
+            Targets::Classes(of) => {
+                z.iter().map(|z| z.exp()).sum::<f64>().ln() - z[of[row] as usize]
+            }
+            Targets::Members(of) => (0..OUTPUTS)
+                .map(|k| (1.0 + z[k].exp()).ln() - f64::from(of[row * OUTPUTS + k]) * z[k])
+                .sum(),
+        };
+    }
+    sum / likelihood.rows.rows as f64
+}
+
+#[test]
+fn values_equal_the_naive_ones() {
+    let case = Case::new(1000);
+    let mut gradient = vec![0.0; case.weights.len()];
+    for likelihood in case.both() {
+        let wanted = naive(&likelihood, &case.weights);
+        assert!((likelihood.mean::<f64>(&case.weights, &mut gradient) - wanted).abs() < 1e-12);
+        let mut single = gradient.clone();
+        let found = likelihood.mean::<f32>(&case.weights, &mut single);
+        assert!((found - wanted).abs() < 1e-6);
+        let far = single.iter().zip(&gradient).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(far < 1e-6, "{far}");
+    }
+}
+
+#[test]
+fn derivatives_equal_central_differences() {
+    let case = Case::new(300);
+    for likelihood in case.both() {
+        let mut gradient = vec![0.0; case.weights.len()];
+        likelihood.mean::<f64>(&case.weights, &mut gradient);
+        for at in 0..gradient.len() {
+            let moved = |by: f64| {
+                let mut weights = case.weights.clone();
+                weights[at] += by;
+                naive(&likelihood, &weights)
+            };
+            let wanted = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+            assert!((gradient[at] - wanted).abs() < 1e-8, "{at}: {} {wanted}", gradient[at]);
+        }
+    }
+}
+
+#[test]
+fn large_scores_do_not_overflow() {
+    let mut case = Case::new(40);
+    case.weights.iter_mut().for_each(|w| *w *= 1e4);
+    for likelihood in case.both() {
+        let mut gradient = vec![0.0; case.weights.len()];
+        assert!(likelihood.mean::<f32>(&case.weights, &mut gradient).is_finite());
+        assert!(gradient.iter().all(|g| g.is_finite() && g.abs() < 10.0));
+    }
+}
+
+#[test]
+fn a_quarter_is_about_that_and_keeps_rows_with_their_targets() {
+    let case = Case::new(4000);
+    for likelihood in case.both() {
+        let sample = likelihood.quarter();
+        let sample = sample.borrow();
+        assert!((850..1150).contains(&sample.rows.rows), "{}", sample.rows.rows);
+        let mut row = 0;
+        for at in 0..sample.rows.rows {
+            row += (row..4000).position(|r| case.rows.row(r) == sample.rows.row(at)).unwrap();
+            match sample.targets {
+                Targets::Classes(of) => assert_eq!(of[at], case.classes[row]),
+                Targets::Members(of) => assert_eq!(
+                    of[at * OUTPUTS..][..OUTPUTS],
+                    case.members[row * OUTPUTS..][..OUTPUTS]
+                ),
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What are embeddings good for? The only room that knows a label.
+//!
+//! Nothing here is seen by training: embeddings come in as they are, labels beside them.
+//!
+//! | file | question |
+//! | --- | --- |
+//! | `probe` | how much of the labels can a linear model read from embeddings? |
+//! | `task` | what do labels ask of a model, and does it answer right? |
+//! | `draw` | which nodes train, validate and test, where nobody has said? |
+//! | `logistic` | which class does a linear model see in a row? |
+//! | `likelihood` | how badly do weights explain classes, and which way is better? |
+//! | `lbfgs` | where is a smooth convex function least? |
+//! | `rows` | how do embeddings become rows that are fitted? |
+//! | `neighbours` | are a node's nearest nodes of its class? |
+//! | `kmeans` | do embeddings fall into groups of their own? |
+//! | `links` | do embeddings know of edges that were held out? |
+//! | `metrics` | how good are answers, as one number? |
+//! | `checks` | can these embeddings, labels and roles be evaluated at all? |
+//!
+//! Every figure is the same for any number of threads. What scikit-learn also computes
+//! agrees with it: `tests/golden/eval.py` writes what `tests/golden_eval.rs` compares.
+//!
+//! ```
+//! use subgcon::eval::{ProbeSettings, probe, random_splits};
+//! use subgcon::graph::Labels;
+//! use subgcon::math::Matrix;
+//!
+//! # fn main() -> subgcon::Result<()> {
+//! // Two classes on two sides of a line.
+//! let labels = Labels::from_integers(&(0..60).map(|node| Some(node % 2)).collect::<Vec<_>>());
+//! let sides = (0..60).flat_map(|node| [(node % 2) as f32 - 0.5, node as f32 / 60.0]);
+//! let embeddings = Matrix::of(60, 2, sides.collect());
+//! for split in random_splits(&labels, 5, 5, 1, 3)? {
+//!     let report = probe(&embeddings, &labels, &split, &ProbeSettings::default())?;
+//!     assert_eq!(report.test.accuracy, 1.0);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod checks;
+mod draw;
+pub mod kmeans;
+mod lbfgs;
+mod likelihood;
+pub mod links;
+pub mod logistic;
+pub mod metrics;
+pub mod neighbours;
+pub mod probe;
+mod rows;
+mod task;
+
+pub use draw::random_splits;
+pub use kmeans::{GroupReport, KMeansSettings, group_probe, k_means};
+pub use links::{HeldOut, LinkReport, PairScore, hold_out_edges, link_report};
+pub use logistic::{Logistic, LogisticSettings};
+pub use neighbours::{NeighbourReport, neighbour_probe, sim_at};
+pub use probe::{Figures, ProbeReport, ProbeSettings, probe};

@@ -1,0 +1,244 @@
+//! Are a node's nearest nodes of its class?
+//!
+//! Nearness is the cosine. All pairs are looked at, in blocks of exact products; of
+//! nodes that are equally near, those with smaller numbers come first.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::checks::{self, Parts, single};
+use super::metrics;
+use super::rows::Rows;
+use crate::error::{Error, Result};
+use crate::graph::{Labels, Split};
+use crate::math::{Matrix, View, Write, gemm_slice};
+
+/// Nodes that ask together, and nodes that they ask together.
+const ASKING: usize = 256;
+const ASKED: usize = 1024;
+
+/// A near node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Neighbour {
+    /// Which.
+    pub node: u32,
+    /// Its cosine.
+    pub similarity: f32,
+}
+
+/// The `k` nodes among `candidates` that are nearest to each of `nodes`, best first and
+/// without the node itself; fewer where there are not so many.
+pub fn nearest(
+    embeddings: &Matrix<f32>,
+    nodes: &[u32],
+    candidates: &[u32],
+    k: usize,
+) -> Vec<Vec<Neighbour>> {
+    let (units, width) = (Rows::units(embeddings), embeddings.width);
+    let gather = |nodes: &[u32]| units.of(nodes).values;
+    let asked: Vec<(&[u32], Vec<f32>)> =
+        candidates.chunks(ASKED).map(|some| (some, gather(some))).collect();
+    let of_block = |asking: &[u32]| {
+        let rows = gather(asking);
+        let rows = View::of(&rows, asking.len(), width);
+        let mut best: Vec<Vec<Neighbour>> = vec![Vec::with_capacity(k + 1); asking.len()];
+        let mut products = Vec::new();
+        for (candidates, columns) in &asked {
+            let count = candidates.len();
+            products.resize(asking.len() * count, 0.0);
+            let columns = View::of(columns, count, width).transposed();
+            gemm_slice(&mut products, count, rows, columns, Write::Set);
+            for ((&node, best), row) in asking.iter().zip(&mut best).zip(products.chunks(count)) {
+                for (&candidate, &similarity) in candidates.iter().zip(row) {
+                    if candidate != node {
+                        offer(best, Neighbour { node: candidate, similarity }, k);
+                    }
+                }
+            }
+        }
+        best
+    };
+    nodes.par_chunks(ASKING).flat_map_iter(of_block).collect()
+}
+
+fn before(a: &Neighbour, b: &Neighbour) -> bool {
+    a.similarity > b.similarity || (a.similarity == b.similarity && a.node < b.node)
+}
+
+/// Keeps the first k in order.
+fn offer(best: &mut Vec<Neighbour>, new: Neighbour, k: usize) {
+    if best.len() == k && best.last().is_none_or(|last| !before(&new, last)) {
+        return;
+    }
+    let place = best.partition_point(|old| before(old, &new));
+    best.insert(place, new);
+    best.truncate(k);
+}
+
+/// What near training nodes say.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct NeighbourReport {
+    /// Training nodes that vote on each.
+    pub k: usize,
+    /// Of the validation nodes, if there are any.
+    pub validation_accuracy: Option<f64>,
+    /// Of the test nodes.
+    pub test_accuracy: f64,
+    /// Of the test nodes.
+    pub test_macro_f1: f64,
+}
+
+/// Gives each validation and test node the class that most of its `k` nearest training
+/// nodes have; of classes with as many, the one whose nodes are nearer in sum, then the
+/// first. 10 is the usual k.
+pub fn neighbour_probe(
+    embeddings: &Matrix<f32>,
+    labels: &Labels,
+    split: &Split,
+    k: usize,
+) -> Result<NeighbourReport> {
+    let classes = single(labels, "a vote of neighbours")?;
+    checks::embeddings(embeddings, labels.nodes(), "labels")?;
+    let parts = Parts::of(labels, split)?;
+    check_k(k, parts.train.len(), "training nodes")?;
+    let count = labels.names().len();
+    let class_of = |node: u32| classes[node as usize] as u32;
+    let answers = |nodes: &[u32]| -> (Vec<u32>, Vec<u32>) {
+        let near = nearest(embeddings, nodes, &parts.train, k);
+        let voted = near.iter().map(|near| {
+            vote(near.iter().map(|near| (class_of(near.node), near.similarity)), count)
+        });
+        (nodes.iter().map(|&node| class_of(node)).collect(), voted.collect())
+    };
+    let (truth, found) = answers(&parts.test);
+    let validation = (!parts.validation.is_empty()).then(|| answers(&parts.validation));
+    Ok(NeighbourReport {
+        k,
+        validation_accuracy: validation.map(|(truth, found)| metrics::accuracy(&truth, &found)),
+        test_accuracy: metrics::accuracy(&truth, &found),
+        test_macro_f1: metrics::f1(&truth, &found).macro_mean,
+    })
+}
+
+fn vote(near: impl Iterator<Item = (u32, f32)>, classes: usize) -> u32 {
+    let mut votes = vec![(0u32, 0f64); classes];
+    for (class, similarity) in near {
+        votes[class as usize].0 += 1;
+        votes[class as usize].1 += f64::from(similarity);
+    }
+    let mut best = 0;
+    for class in 1..classes {
+        let ((a, near), (b, best_near)) = (votes[class], votes[best]);
+        if a > b || (a == b && near > best_near) {
+            best = class;
+        }
+    }
+    best as u32
+}
+
+/// Sim@k: the mean over labelled nodes of the share of a node's `k` nearest labelled
+/// nodes that have its class.
+pub fn sim_at(embeddings: &Matrix<f32>, labels: &Labels, k: usize) -> Result<f64> {
+    let classes = single(labels, "Sim@k")?;
+    checks::embeddings(embeddings, labels.nodes(), "labels")?;
+    let labelled: Vec<u32> =
+        (0..classes.len() as u32).filter(|&node| classes[node as usize] >= 0).collect();
+    check_k(k, labelled.len().saturating_sub(1), "labelled nodes beside each")?;
+    let same = |(&node, near): (&u32, &Vec<Neighbour>)| {
+        let own = classes[node as usize];
+        near.iter().filter(|near| classes[near.node as usize] == own).count()
+    };
+    let near = nearest(embeddings, &labelled, &labelled, k);
+    let same: usize = labelled.iter().zip(&near).map(same).sum();
+    Ok(same as f64 / (k * labelled.len()) as f64)
+}
+
+fn check_k(k: usize, there: usize, what: &str) -> Result<()> {
+    if (1..=there).contains(&k) {
+        return Ok(());
+    }
+    Err(Error::setting("k", k, format!("there are {there} {what}; choose between 1 and that")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Role;
+    use crate::rng::Stream;
+
+    fn points(rows: usize, width: usize) -> Matrix<f32> {
+        let mut stream = Stream::new(2, "points", 0);
+        Matrix::of(rows, width, (0..rows * width).map(|_| stream.normal() as f32).collect())
+    }
+
+    /// All pairs in f64, sorted.
+    fn naive(x: &Matrix<f32>, node: u32, candidates: &[u32], k: usize) -> Vec<u32> {
+        let dot = |a: u32, b: u32| -> f64 {
+            let both = x.row(a as usize).iter().zip(x.row(b as usize));
+            both.map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
+        };
+        let cosine = |b: u32| dot(node, b) / (dot(node, node) * dot(b, b)).sqrt();
+        let mut all: Vec<u32> = candidates.iter().copied().filter(|&b| b != node).collect();
+        all.sort_by(|&a, &b| cosine(b).total_cmp(&cosine(a)));
+        all.truncate(k);
+        all
+    }
+
+    #[test]
+    fn blocks_find_what_all_pairs_find_with_any_number_of_threads() {
+        let x = points(1500, 9);
+        let nodes: Vec<u32> = (0..1500).step_by(2).collect();
+        let candidates: Vec<u32> = (0..1500).filter(|node| node % 5 != 1).collect();
+        let found = [1, 3].map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| nearest(&x, &nodes, &candidates, 7))
+        });
+        assert_eq!(found[0], found[1]);
+        for (&node, near) in nodes.iter().zip(&found[0]).step_by(37) {
+            let near: Vec<u32> = near.iter().map(|near| near.node).collect();
+            assert_eq!(near, naive(&x, node, &candidates, 7), "{node}");
+        }
+    }
+
+    #[test]
+    fn equals_come_by_number_and_rows_of_zeros_last() {
+        let x = Matrix::of(5, 2, vec![1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 4.0, 0.0, 1.0, 1.0]);
+        let near = nearest(&x, &[0, 1], &[0, 1, 2, 3, 4], 9);
+        let nodes = |row: usize| near[row].iter().map(|near| near.node).collect::<Vec<_>>();
+        assert_eq!(nodes(0), [2, 3, 4, 1]);
+        assert_eq!(nodes(1), [0, 2, 3, 4]);
+    }
+
+    #[test]
+    fn votes_by_hand() {
+        let vote = |near: &[(u32, f32)]| vote(near.iter().copied(), 3);
+        assert_eq!(vote(&[(1, 0.9), (2, 0.1), (2, 0.1)]), 2);
+        assert_eq!(vote(&[(1, 0.9), (2, 0.8), (1, 0.1), (2, 0.3)]), 2);
+        assert_eq!(vote(&[(2, 0.5), (1, 0.5)]), 1);
+        assert_eq!(vote(&[(2, -0.5), (1, -0.6)]), 2);
+    }
+
+    #[test]
+    fn a_circle_by_hand() {
+        // Angles 0, 10, 20 of class 0, 90 and 100 of class 1; 30 has no label.
+        let angles = [0f32, 10.0, 20.0, 90.0, 100.0, 30.0];
+        let x = angles.iter().flat_map(|a| [a.to_radians().cos(), a.to_radians().sin()]).collect();
+        let x = Matrix::of(6, 2, x);
+        let labels = Labels::from_integers(&[Some(0), Some(0), Some(0), Some(1), Some(1), None]);
+        // Two nearest: class 0 has 2, 2, 2 of its own; class 1 has one each.
+        assert!((sim_at(&x, &labels, 2).unwrap() - 8.0 / 10.0).abs() < 1e-15);
+        let mut split = Split::unused("circle", 6);
+        for (node, role) in [(0, Role::Train), (2, Role::Train), (4, Role::Train)] {
+            split.assign(node, role).unwrap();
+        }
+        split.assign(1, Role::Validation).unwrap();
+        split.assign(3, Role::Test).unwrap();
+        let report = neighbour_probe(&x, &labels, &split, 1).unwrap();
+        assert_eq!((report.validation_accuracy, report.test_accuracy), (Some(1.0), 1.0));
+        // All three vote: class 0 wins everywhere.
+        assert_eq!(neighbour_probe(&x, &labels, &split, 3).unwrap().test_accuracy, 0.0);
+        let error = neighbour_probe(&x, &labels, &split, 4).unwrap_err().to_string();
+        assert_eq!(error, "k = 4: there are 3 training nodes; choose between 1 and that");
+        assert!(sim_at(&x, &labels, 0).is_err() && sim_at(&x, &labels, 5).is_err());
+    }
+}

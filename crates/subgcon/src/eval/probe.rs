@@ -1,0 +1,162 @@
+//! How much of the labels can a linear model read from embeddings?
+//!
+//! For each c of a grid, from the smallest up, a [`Logistic`] is fitted to the training
+//! nodes, starting from the one before; the c with the best figure on the validation
+//! nodes is kept (accuracy, or micro-F1 where a node may have several classes; the
+//! smaller c where two are as good), and its model is shown the test nodes once.
+
+use serde::Serialize;
+
+use super::checks::{self, Parts, refuse};
+use super::logistic::{Logistic, LogisticSettings};
+use super::rows::Rows;
+use super::task::Task;
+use crate::error::{Error, Result, shown};
+use crate::graph::{Labels, Split};
+use crate::math::Matrix;
+
+/// How embeddings are probed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProbeSettings {
+    /// Divide each row by its length first.
+    pub normalise: bool,
+    /// Then bring columns to mean 0 and deviation 1 over the training nodes.
+    pub standardise: bool,
+    /// Values of c to choose from.
+    pub grid: Vec<f64>,
+    /// As in [`LogisticSettings`]. It is absolute: embeddings much smaller than one should
+    /// be normalised or standardised.
+    pub tolerance: f64,
+    /// As in [`LogisticSettings`].
+    pub steps: usize,
+}
+
+impl Default for ProbeSettings {
+    /// Embeddings as they are, and a c for each decade.
+    fn default() -> ProbeSettings {
+        let LogisticSettings { tolerance, steps, .. } = LogisticSettings::default();
+        ProbeSettings {
+            normalise: false,
+            standardise: false,
+            grid: ProbeSettings::decades(),
+            tolerance,
+            steps,
+        }
+    }
+}
+
+impl ProbeSettings {
+    /// 10⁻³, 10⁻², … 10³.
+    pub fn decades() -> Vec<f64> {
+        vec![1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3]
+    }
+
+    /// 10⁻³, 10⁻²·⁵, … 10³.
+    pub fn half_decades() -> Vec<f64> {
+        (-6..=6).map(|half| 10f64.powf(f64::from(half) / 2.0)).collect()
+    }
+
+    /// Whether they can be used.
+    pub fn validate(&self) -> Result<()> {
+        if self.grid.is_empty() {
+            return Err(Error::setting("grid", "[]", "give at least one value of c"));
+        }
+        self.grid.iter().try_for_each(|&c| self.logistic(c).validate())
+    }
+
+    fn logistic(&self, c: f64) -> LogisticSettings {
+        LogisticSettings { c, tolerance: self.tolerance, steps: self.steps }
+    }
+}
+
+/// How a model does on some nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Figures {
+    /// How many nodes.
+    pub nodes: usize,
+    /// Share of nodes whose class, or whole set of classes, is right.
+    pub accuracy: f64,
+    /// Over all decisions.
+    pub micro_f1: f64,
+    /// Over classes, each counting the same.
+    pub macro_f1: f64,
+    /// ROC AUC, where there are two classes and both are among the nodes.
+    pub auc: Option<f64>,
+}
+
+/// One value of c.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Tried {
+    /// The value.
+    pub c: f64,
+    /// What it was judged by; none without validation nodes.
+    pub validation: Option<f64>,
+    /// Whether fitting met the tolerance.
+    pub converged: bool,
+}
+
+/// What a probe found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProbeReport {
+    /// The chosen c.
+    pub c: f64,
+    /// All that were tried, rising.
+    pub tried: Vec<Tried>,
+    /// Number of classes among the training nodes.
+    pub classes: usize,
+    /// On the training nodes.
+    pub train: Figures,
+    /// On the validation nodes, if there are any.
+    pub validation: Option<Figures>,
+    /// On the test nodes.
+    pub test: Figures,
+}
+
+/// Probes embeddings, one row a node.
+pub fn probe(
+    embeddings: &Matrix<f32>,
+    labels: &Labels,
+    split: &Split,
+    settings: &ProbeSettings,
+) -> Result<ProbeReport> {
+    settings.validate()?;
+    checks::embeddings(embeddings, labels.nodes(), "labels")?;
+    let parts = Parts::of(labels, split)?;
+    if parts.validation.is_empty() && settings.grid.len() > 1 {
+        let problem = format!("no validation nodes to choose one of {} c by", settings.grid.len());
+        let place = format!("split {}", shown(&split.name));
+        return Err(refuse(&place, problem, "assign some, or give a single c"));
+    }
+    let task = Task::of(labels, &parts)?;
+    let rows = Rows::new(embeddings, &parts.train, settings.normalise, settings.standardise);
+    let train = rows.of(&parts.train);
+    let mut grid = settings.grid.clone();
+    grid.sort_by(f64::total_cmp);
+    let (mut tried, mut previous): (_, Option<Logistic>) = (Vec::new(), None);
+    let mut best: Option<(f64, f64, Logistic)> = None;
+    for c in grid {
+        let fit = task.fit(&train, &parts.train, &settings.logistic(c), previous.as_ref())?;
+        let judged = (!parts.validation.is_empty())
+            .then(|| task.figures(&fit, &rows, &parts.validation))
+            .map(|figures| if task.several() { figures.micro_f1 } else { figures.accuracy });
+        tried.push(Tried { c, validation: judged, converged: fit.converged });
+        let figure = judged.unwrap_or(0.0);
+        if best.as_ref().is_none_or(|(_, least, _)| figure > *least) {
+            best = Some((c, figure, fit.clone()));
+        }
+        previous = Some(fit);
+    }
+    let (c, _, model) = best.expect("a grid that was checked not to be empty");
+    let figures = |nodes: &[u32]| task.figures(&model, &rows, nodes);
+    Ok(ProbeReport {
+        c,
+        tried,
+        classes: task.classes(),
+        train: figures(&parts.train),
+        validation: (!parts.validation.is_empty()).then(|| figures(&parts.validation)),
+        test: figures(&parts.test),
+    })
+}
+
+#[cfg(test)]
+mod tests;

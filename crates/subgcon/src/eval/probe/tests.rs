@@ -1,0 +1,173 @@
+use super::*;
+use crate::graph::Role;
+use crate::rng::Stream;
+
+const TRAIN: u8 = Role::Train as u8;
+const VALIDATION: u8 = Role::Validation as u8;
+const TEST: u8 = Role::Test as u8;
+
+fn embeddings(nodes: usize, classes: usize) -> Matrix<f32> {
+    let mut stream = Stream::new(6, "probe", 0);
+    let value = |at: usize, stream: &mut Stream| {
+        let own = at % 4 == at / 4 % classes;
+        (if own { 1.2 } else { 0.0 } + stream.normal()) as f32
+    };
+    Matrix::of(nodes, 4, (0..nodes * 4).map(|at| value(at, &mut stream)).collect())
+}
+
+fn labels(nodes: usize, classes: usize) -> Labels {
+    let classes: Vec<Option<i64>> = (0..nodes).map(|node| Some((node % classes) as i64)).collect();
+    Labels::from_integers(&classes)
+}
+
+/// A third of the nodes each.
+fn split(nodes: usize) -> Split {
+    let roles = (0..nodes).map(|node| [TRAIN, VALIDATION, TEST][node * 3 / nodes]).collect();
+    Split { name: "thirds".into(), roles }
+}
+
+fn refusal(x: &Matrix<f32>, labels: &Labels, split: &Split) -> String {
+    probe(x, labels, split, &ProbeSettings::default()).unwrap_err().to_string()
+}
+
+#[test]
+fn order_of_nodes_does_not_count() {
+    let (x, labels, split) = (embeddings(300, 3), labels(300, 3), split(300));
+    let settings = ProbeSettings { standardise: true, tolerance: 1e-8, ..ProbeSettings::default() };
+    let found = probe(&x, &labels, &split, &settings).unwrap();
+    let turned: Vec<f32> = (0..300).rev().flat_map(|node| x.row(node).to_vec()).collect();
+    let classes: Vec<Option<i64>> = (0..300).rev().map(|node| Some(node % 3)).collect();
+    let roles = split.roles.iter().rev().copied().collect();
+    let other = probe(
+        &Matrix::of(300, 4, turned),
+        &Labels::from_integers(&classes),
+        &Split { name: "turned".into(), roles },
+        &settings,
+    )
+    .unwrap();
+    assert_eq!(found, other);
+    assert_eq!(found.tried.len(), 7);
+    assert!(found.test.accuracy > 0.5, "{found:?}");
+    assert_eq!(found.test.micro_f1, found.test.accuracy);
+    assert_eq!([found.train.nodes, found.validation.unwrap().nodes, found.test.nodes], [100; 3]);
+}
+
+#[test]
+fn of_equally_good_c_the_smaller_one_is_kept() {
+    // Sides of a line: every c is perfect.
+    let x = Matrix::of(90, 1, (0..90).map(|node| (node % 2) as f32 - 0.5).collect());
+    let settings = ProbeSettings { grid: vec![10.0, 0.1, 1.0], ..ProbeSettings::default() };
+    let found = probe(&x, &labels(90, 2), &split(90), &settings).unwrap();
+    assert_eq!(found.c, 0.1);
+    assert_eq!(found.tried.iter().map(|tried| tried.c).collect::<Vec<_>>(), [0.1, 1.0, 10.0]);
+    assert_eq!((found.test.accuracy, found.test.auc), (1.0, Some(1.0)));
+    let halves = ProbeSettings::half_decades();
+    assert_eq!(halves.len(), 13);
+    assert!((halves[0] - 1e-3).abs() < 1e-15 && (halves[12] - 1e3).abs() < 1e-9);
+}
+
+#[test]
+fn test_nodes_do_not_reach_the_fit() {
+    let (mut x, labels, split) = (embeddings(300, 3), labels(300, 3), split(300));
+    let settings = ProbeSettings { normalise: true, standardise: true, ..ProbeSettings::default() };
+    let found = probe(&x, &labels, &split, &settings).unwrap();
+    x.values[200 * 4..].iter_mut().for_each(|x| *x = -3.0 * *x + 1.0);
+    let other = probe(&x, &labels, &split, &settings).unwrap();
+    assert_eq!(
+        (found.c, found.train, found.validation, &found.tried),
+        (other.c, other.train, other.validation, &other.tried)
+    );
+    assert_ne!(found.test, other.test);
+}
+
+#[test]
+fn one_c_needs_no_validation_nodes() {
+    let (x, labels, mut split) = (embeddings(90, 3), labels(90, 3), split(90));
+    split.roles.iter_mut().filter(|role| **role == VALIDATION).for_each(|role| *role = 0);
+    assert_eq!(
+        refusal(&x, &labels, &split),
+        "split \"thirds\": no validation nodes to choose one of 7 c by; assign some, or give a \
+         single c"
+    );
+    let settings = ProbeSettings { grid: vec![1.0], ..ProbeSettings::default() };
+    assert_eq!(probe(&x, &labels, &split, &settings).unwrap().validation, None);
+}
+
+#[test]
+fn classes_that_training_nodes_agree_on_are_answered_so() {
+    // Class 0 by the side of a line; 1 always; 2 never, and nowhere.
+    let x = Matrix::of(90, 1, (0..90).map(|node| (node % 2) as f32 - 0.5).collect());
+    let members: Vec<u8> = (0..90).flat_map(|node| [node % 2, 1, 0]).collect();
+    let names = ["a", "b", "c"].map(str::to_owned).to_vec();
+    let several = Labels::Multi { members: members.clone().into(), names: names.clone() };
+    let found = probe(&x, &several, &split(90), &ProbeSettings::default()).unwrap();
+    assert_eq!((found.test.accuracy, found.test.micro_f1), (1.0, 1.0));
+    // The class that is nowhere counts as 0, as in scikit-learn.
+    assert!((found.test.macro_f1 - 2.0 / 3.0).abs() < 1e-15);
+    let mut members = members;
+    members[89 * 3 + 2] = 1;
+    let several = Labels::Multi { members: members.into(), names: names.clone() };
+    assert_eq!(
+        refusal(&x, &several, &split(90)),
+        "labels: class \"c\" has test nodes but no training node; move one of its nodes to \
+         training, or take them out of the split"
+    );
+    let same = Labels::Multi { members: [1, 0, 0].repeat(90).into(), names };
+    assert_eq!(
+        refusal(&x, &same, &split(90)),
+        "labels: training nodes all have the same classes; assign training nodes of at least two \
+         classes"
+    );
+}
+
+#[test]
+fn what_cannot_be_probed_is_refused_by_name() {
+    let (x, good, thirds) = (embeddings(90, 3), labels(90, 3), split(90));
+    let mut bad = x.clone();
+    bad.values[17 * 4 + 2] = f32::NAN;
+    assert_eq!(
+        refusal(&bad, &good, &thirds),
+        "embeddings, row 17: column 2 is NaN; train again with a smaller learning rate, or mend \
+         the file they were read from"
+    );
+    bad.values[17 * 4 + 2] = f32::NEG_INFINITY;
+    assert!(refusal(&bad, &good, &thirds).contains("row 17: column 2 is -inf"));
+    assert_eq!(
+        refusal(&embeddings(89, 3), &good, &thirds),
+        "embeddings: 89 rows, but labels are of 90 nodes; give one row a node, in the graph's order"
+    );
+    assert_eq!(
+        refusal(&Matrix::zeros(90, 0), &good, &thirds),
+        "embeddings: rows have no columns; give at least one column"
+    );
+    assert_eq!(
+        refusal(&x, &good, &split(60)),
+        "split \"thirds\": roles for 60 nodes, but labels are of 90; give one role a node, in the \
+         graph's order"
+    );
+    assert_eq!(
+        refusal(&x, &good, &Split::unused("empty", 90)),
+        "split \"empty\": no train nodes; assign some, or draw random splits"
+    );
+    let mut classes: Vec<Option<i64>> = (0..90).map(|node| Some(node % 3)).collect();
+    classes[40] = None;
+    assert_eq!(
+        refusal(&x, &Labels::from_integers(&classes), &thirds),
+        "split \"thirds\": node 40 is a validation node and has no label; label it, or take it out \
+         of the split"
+    );
+    classes[40] = Some(9);
+    assert_eq!(
+        refusal(&x, &Labels::from_integers(&classes), &thirds),
+        "labels: class \"9\" has validation nodes but no training node; move one of its nodes to \
+         training, or take them out of the split"
+    );
+    let one = Labels::from_integers(&[Some(4); 90]);
+    assert_eq!(
+        refusal(&x, &one, &thirds),
+        "labels: training nodes are all of one class; assign training nodes of at least two classes"
+    );
+    let none = ProbeSettings { grid: Vec::new(), ..ProbeSettings::default() };
+    let error = probe(&x, &good, &thirds, &none).unwrap_err().to_string();
+    assert_eq!(error, "grid = []: give at least one value of c");
+}

@@ -1,0 +1,161 @@
+//! Laws of embeddings.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::{
+    BlockSettings, EncoderKind, EncoderSettings, Pick, Preset, ProjectionSettings, RowScale,
+};
+use crate::context::{AdjacencyView, ContextSettings, Contexts, Method, build};
+use crate::graph::{Adjacency, Features, Smoothing};
+use crate::math::Matrix;
+use crate::progress::Silent;
+use crate::rng::Stream;
+
+const NODES: usize = 16;
+const COLUMNS: usize = 7;
+
+/// Blocks of all kinds side by side.
+fn settings(kind: EncoderKind, layers: usize, projected: bool) -> Settings {
+    let mut settings = Preset::Reference.settings();
+    // As long as the graph: who is in a context does not depend on ties. And exact: what a
+    // push leaves unsettled depends on the order in which it meets nodes.
+    settings.contexts =
+        ContextSettings { size: NODES, method: Method::Exact, ..ContextSettings::default() };
+    settings.encoder = EncoderSettings { kind, layers, width: 6, heads: 2 };
+    settings.features.rows = RowScale::Norm(2.0);
+    settings.features.projection =
+        projected.then(|| ProjectionSettings { width: 5, ..ProjectionSettings::default() });
+    let block = |source, pick, smoothing, center, norm| BlockSettings {
+        source,
+        pick,
+        smoothing,
+        center,
+        norm,
+    };
+    let pagerank = Some(Smoothing::PageRank { steps: 4, restart: 0.2 });
+    let powers = Some(Smoothing::Powers { steps: 3, weight: 0.5 });
+    settings.output = vec![
+        block(Source::Encoder, Pick::Center, None, false, None),
+        block(Source::Encoder, Pick::Context, powers, true, Some(1.0)),
+        block(Source::Features, Pick::Center, pagerank, true, None),
+        block(Source::Features, Pick::Context, None, false, Some(2.0)),
+    ];
+    settings
+}
+
+struct Graph {
+    adjacency: Adjacency,
+    features: Features,
+    contexts: Contexts,
+}
+
+fn graph(
+    edges: &[(u32, u32, f32)],
+    weighted: bool,
+    rows: &[Vec<f32>],
+    settings: &Settings,
+) -> Graph {
+    let adjacency = build(NODES, edges, weighted, false);
+    let view = AdjacencyView::new(&adjacency);
+    let contexts = Contexts::sample(&view, &settings.contexts, &Silent).unwrap();
+    let features = Features::Dense { width: COLUMNS, values: rows.concat().into() };
+    Graph { adjacency, features, contexts }
+}
+
+fn model(settings: &Settings, graph: &Graph, transform: &Transform) -> Model {
+    let encoder = Encoder::new(&settings.encoder, transform.output_width(), 5);
+    let trained = Trained { encoder, step: 0, looks: Vec::new() };
+    let Graph { adjacency, features, contexts } = graph;
+    Model::new(settings, trained, Material { adjacency, features, contexts, transform }, "x")
+        .unwrap()
+}
+
+fn embed(model: &Model, graph: &Graph, nodes: &[u32]) -> Matrix<f32> {
+    let mut embedder =
+        Embedder::new(model, &graph.adjacency, &graph.features, &graph.contexts).unwrap();
+    let mut room = vec![0.0; embedder.room()];
+    embedder.smooth(&mut room, &Silent).unwrap();
+    let mut out = Matrix::zeros(nodes.len(), model.width());
+    embedder.rows(nodes, &mut out.values);
+    out
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn renaming_nodes_permutes_embeddings(
+        seed in 0u64..10_000,
+        weighted: bool,
+        projected: bool,
+        (kind, layers) in prop::sample::select(vec![
+            (EncoderKind::Gcn, 1),
+            (EncoderKind::GcnSkip, 2),
+            (EncoderKind::Gat, 1),
+            (EncoderKind::Gin, 1),
+            (EncoderKind::Mlp, 1),
+        ]),
+    ) {
+        let mut stream = Stream::new(seed, "test", 0);
+        let edges: Vec<(u32, u32, f32)> = (0..24)
+            .map(|_| {
+                let (a, b) = (stream.below(NODES as u64) as u32, stream.below(NODES as u64) as u32);
+                (a, b, 0.5 + stream.unit() as f32)
+            })
+            .collect();
+        let rows: Vec<Vec<f32>> =
+            (0..NODES).map(|_| (0..COLUMNS).map(|_| stream.normal() as f32).collect()).collect();
+        let mut to: Vec<u32> = (0..NODES as u32).collect();
+        (1..NODES).rev().for_each(|at| to.swap(at, stream.below(at as u64 + 1) as usize));
+        let renamed: Vec<_> =
+            edges.iter().map(|&(a, b, w)| (to[a as usize], to[b as usize], w)).collect();
+        let mut moved = rows.clone();
+        rows.iter().zip(&to).for_each(|(row, &to)| moved[to as usize].clone_from(row));
+        let settings = settings(kind, layers, projected);
+        let (one, other) =
+            (graph(&edges, weighted, &rows, &settings), graph(&renamed, weighted, &moved, &settings));
+        // One transform: a basis of singular vectors may turn with the order of rows.
+        let transform =
+            Transform::fit(&settings.features, &one.features, &one.adjacency, 0, &Silent).unwrap();
+        let all: Vec<u32> = (0..NODES as u32).collect();
+        let (a, b) = (
+            embed(&model(&settings, &one, &transform), &one, &all),
+            embed(&model(&settings, &other, &transform), &other, &all),
+        );
+        for (node, &to) in to.iter().enumerate() {
+            for (x, y) in a.row(node).iter().zip(b.row(to as usize)) {
+                prop_assert!((x - y).abs() < 2e-4, "{kind:?} node {node}: {x} {y}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_split_of_nodes_changes_no_bit(
+        seed in 0u64..10_000,
+        cut in 1usize..NODES - 1,
+        projected: bool,
+        kind in prop::sample::select(vec![
+            EncoderKind::Gcn, EncoderKind::GcnSkip, EncoderKind::Gat, EncoderKind::Gin, EncoderKind::Mlp,
+        ]),
+    ) {
+        let mut stream = Stream::new(seed, "test", 0);
+        let edges: Vec<(u32, u32, f32)> = (0..20)
+            .map(|_| (stream.below(NODES as u64) as u32, stream.below(NODES as u64) as u32, 1.0))
+            .collect();
+        let rows: Vec<Vec<f32>> =
+            (0..NODES).map(|_| (0..COLUMNS).map(|_| stream.normal() as f32).collect()).collect();
+        let settings = settings(kind, 2, projected);
+        let graph = graph(&edges, false, &rows, &settings);
+        let transform =
+            Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent).unwrap();
+        let model = model(&settings, &graph, &transform);
+        let all: Vec<u32> = (0..NODES as u32).rev().collect();
+        let whole = embed(&model, &graph, &all);
+        let (first, second) =
+            (embed(&model, &graph, &all[..cut]), embed(&model, &graph, &all[cut..]));
+        let parts: Vec<u32> =
+            first.values.iter().chain(&second.values).map(|x| x.to_bits()).collect();
+        prop_assert_eq!(parts, whole.values.iter().map(|x| x.to_bits()).collect::<Vec<u32>>());
+    }
+}
