@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use subgcon::config::{FeatureSettings, ProjectionSettings, RowScale, Settings};
+use subgcon::config::{
+    BlockSettings, FeatureSettings, ProjectionSettings, RowScale, Settings, Source,
+};
 use subgcon::eval::{ProbeSettings, probe};
 use subgcon::graph::{Adjacency, Features, Labels, Smoother, Smoothing, Split};
 use subgcon::io::contexts::ContextTable;
@@ -28,7 +30,7 @@ use crate::progress::Bars;
 pub(crate) struct Arguments {
     /// The store, a folder: NAME.graph, with labels
     store: PathBuf,
-    /// Runs, with the seeds 0, 1, …
+    /// Runs, with the seeds S, S + 1, … (S = 0, or what --seed says)
     #[arg(long, default_value_t = 20)]
     seeds: u64,
     /// What chooses the step whose parameters are kept
@@ -193,7 +195,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     progress.begin("benchmark", arguments.seeds, "runs");
     let mut runs = Vec::new();
     for seed in 0..arguments.seeds {
-        let settings = Settings { seed, ..settings.clone() };
+        let settings = Settings { seed: settings.seed + seed, ..settings.clone() };
         runs.push(learn(arguments, &settings, adjacency, &features, &table, &measure, contexts)?);
         progress.advance(1);
         progress.note(&percent(mean(&runs.iter().map(|run| mean(&run.test)).collect::<Vec<_>>())));
@@ -205,9 +207,11 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         for (name, row) in free_rows(adjacency, &features, width, &measure)? {
             baselines.insert(name, row);
         }
-        let untrained = Settings { seed: 0, ..settings.clone() };
-        let run = untrained_row(&untrained, adjacency, &features, &table, &measure, contexts)?;
-        baselines.insert("untrained encoder".into(), Row::of(&[run]));
+        let learnt = |block: &BlockSettings| block.source == Source::Encoder;
+        if settings.output.iter().any(learnt) {
+            let run = untrained_row(&settings, adjacency, &features, &table, &measure, contexts)?;
+            baselines.insert("untrained encoder".into(), Row::of(&[run]));
+        }
     }
     let summary = Summary {
         dataset: arguments.store.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
@@ -283,7 +287,7 @@ fn untrained_row(
 ) -> anyhow::Result<Run> {
     let mut settings = settings.clone();
     // The learnt block alone: features beside it are a row of their own.
-    settings.output.retain(|block| block.source == subgcon::config::Source::Encoder);
+    settings.output.retain(|block| block.source == Source::Encoder);
     let transform = Transform::fit(&settings.features, features, adjacency, 0, &Silent)?;
     let material =
         Material { adjacency, features, contexts: &table.contexts, transform: &transform };

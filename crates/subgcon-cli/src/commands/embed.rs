@@ -95,14 +95,17 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     config.features.check(&arguments.model, &schema)?;
     let ids = store.ids()?;
     let nodes = chosen(arguments, ids)?;
-    let table = ContextTable::sample(&store, &model.settings.contexts, progress)?;
-    table.check_members()?;
-    let started = Instant::now();
-    let mut embedder = Embedder::new(&model, store.adjacency()?, &features, &table.contexts)?;
-    let mut room = Scratch::zeros(embedder.room(), &arguments.output)?;
-    embedder.smooth(room.values(), progress)?;
+    let same_graph = model.provenance.graph == store.manifest().fingerprint;
+    if model.settings.features.structural && !same_graph {
+        anyhow::bail!(
+            "{}: the model learnt from positions in another graph, which mean nothing in this one; \
+             train one on this graph",
+            arguments.model.display()
+        );
+    }
     let count = nodes.as_ref().map_or(ids.len(), Vec::len);
     let width = model.width();
+    // Before hours of work.
     let mut writer = EmbeddingWriter::create(
         &arguments.output,
         format,
@@ -111,6 +114,12 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         count as u64,
         arguments.force,
     )?;
+    let table = ContextTable::sample(&store, &model.settings.contexts, progress)?;
+    table.check_members()?;
+    let started = Instant::now();
+    let mut embedder = Embedder::new(&model, store.adjacency()?, &features, &table.contexts)?;
+    let mut room = Scratch::zeros(embedder.room(), &arguments.output)?;
+    embedder.smooth(room.values(), progress)?;
     let mut seen = [0u64; 4];
     progress.begin("embedding", count as u64, "nodes");
     let mut values = Vec::new();
@@ -149,7 +158,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         isolated: of(Status::Isolated),
         no_features: of(Status::NoFeatures),
         short_context: of(Status::ShortContext),
-        same_graph: model.provenance.graph == store.manifest().fingerprint,
+        same_graph,
         seconds,
         nodes_per_second: count as f64 / seconds,
     };
@@ -191,7 +200,8 @@ fn lines(path: &Path, text: &str, ids: &Ids) -> anyhow::Result<Vec<u32>> {
         anyhow::anyhow!("the graph has the id {:?} twice; import it again", twice.id)
     })?;
     let mut nodes = Vec::new();
-    for (at, line) in text.lines().enumerate() {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
         let Some(node) = index.text(line.as_bytes()) else {
             anyhow::bail!(
                 "{}:{}: no node has the id {line:?}; ids are those of the imported table",

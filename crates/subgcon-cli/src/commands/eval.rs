@@ -78,6 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let read = read_embeddings(&arguments.embeddings)?;
     let embeddings = in_store_order(&read, store.ids()?, arguments)?;
     let splits = match arguments.random {
+        Some(0) => anyhow::bail!("--random = 0: draw at least one split"),
         None => splits(&store, labels, arguments.seed)?,
         Some(count) => random_splits(
             labels,
@@ -116,7 +117,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         test_std: deviation(&test),
         validation_mean: validation.map(|all| mean(&all)),
         neighbours: match (single, splits.first()) {
-            (true, Some(split)) => Some(neighbour_probe(&embeddings, labels, split, 10)?),
+            (true, Some(split)) => {
+                let [train, ..] = split.counts();
+                Some(neighbour_probe(&embeddings, labels, split, train.min(10))?)
+            }
             _ => None,
         },
         groups: if single { Some(group_probe(&embeddings, labels, arguments.seed)?) } else { None },

@@ -34,8 +34,8 @@ pub(crate) struct Arguments {
     /// Go on with an unfinished training of this name
     #[arg(long)]
     resume: bool,
-    /// Replace a model of this name, and throw an unfinished training of it away
-    #[arg(long, conflicts_with = "resume")]
+    /// Replace a model of this name and, unless --resume is there too, an unfinished training
+    #[arg(long)]
     force: bool,
     /// Steps between two checkpoints
     #[arg(long, value_name = "STEPS", default_value_t = 50)]
@@ -218,12 +218,13 @@ pub(super) fn features(
         }
         (None, true) => Ok((structural(store.adjacency()?, settings.seed), structural_names())),
         (Some(_), true) => anyhow::bail!(
-            "{shown}: the graph has features of its own; leave --structural out to learn from them"
+            "{shown}: the graph has features of its own, and structural ones are asked for; learn from \
+             its own (without --structural)"
         ),
         (None, false) => anyhow::bail!(
-            "{shown}: the graph has no features, and an encoder learns from them; pass --structural \
-             to learn from degrees and positions, or import it with a node table that has numeric \
-             columns"
+            "{shown}: the graph has no features, and an encoder learns from them; import it with a node \
+             table that has numeric columns, or train with --structural to learn from degrees and \
+             positions"
         ),
     }
 }
@@ -245,6 +246,13 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     let (features, names) = features(&store, &settings)?;
     let features = &features;
     let adjacency = store.adjacency()?;
+    let identity = Identity::new(&settings, &store);
+    let unfinished = match (arguments.resume, arguments.force) {
+        (true, _) => Unfinished::Resume,
+        (_, true) => Unfinished::Discard,
+        _ => Unfinished::Refuse,
+    };
+    let mut folder = TrainingFolder::open(output, identity, unfinished)?;
     let table = ContextTable::sample(&store, &settings.contexts, progress)?;
     table.check_members()?;
     let contexts_done = started.elapsed();
@@ -253,14 +261,10 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     let features_done = started.elapsed();
     let material =
         Material { adjacency, features, contexts: &table.contexts, transform: &transform };
-    let identity = Identity::new(&settings, &store);
-    let unfinished = match (arguments.resume, arguments.force) {
-        (true, _) => Unfinished::Resume,
-        (_, true) => Unfinished::Discard,
-        _ => Unfinished::Refuse,
-    };
-    let inputs = transform.output_width();
-    let (mut folder, state) = TrainingFolder::open(output, identity, unfinished, inputs)?;
+    let state = folder.state(transform.output_width())?;
+    if arguments.resume && state.is_none() {
+        eprintln!("nothing to resume: {} starts from the beginning", output.display());
+    }
     let resumed_from = state.as_ref().map_or(0, |state| state.step);
     let mut trainer = match state {
         Some(state) => Trainer::resume(&settings, material, state)?,

@@ -62,7 +62,7 @@ fn a_list_of_nodes_gets_the_rows_of_all_nodes() {
         let width = place.json("embed g.graph --model m --json --force -o all.npy")["width"]
             .as_u64()
             .unwrap() as usize;
-        place.write("some.txt", "5\n599\n0\n77\n");
+        place.write("some.txt", "\u{feff}5\r\n599\n\n0\n77\n");
         place.run("embed g.graph --model m --nodes some.txt --force -o some.npy");
         let (all, some) = (file(&place, "all.npy"), file(&place, "some.npy"));
         let row = |bytes: &[u8], rows: usize, at: usize| {
@@ -157,7 +157,8 @@ fn killed(place: &Place, words: &str, after: Duration) {
 fn a_killed_training_is_taken_up_and_ends_in_the_same_bytes() {
     let place = small();
     for kind in [
-        "--preset reference --width 200 --batch 100 --steps 60 --set training.averaging=0.9",
+        "--preset reference --width 200 --batch 100 --steps 60 --set training.averaging=0.9 \
+         --rate 0.0038174474883355316",
         "--preset default --batch 100 --steps 60 --set training.held_out=50 \
          --set training.stopping=effective-rank",
     ] {
@@ -177,7 +178,8 @@ fn a_killed_training_is_taken_up_and_ends_in_the_same_bytes() {
                 let told = place.fail(&format!("{words} --resume --seed 5"));
                 assert!(told.contains("began with another seed (0, now 5)"), "{told}");
             }
-            place.run(&format!("{words} --resume"));
+            let done = place.command(&format!("{words} --resume")).output().unwrap();
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
             assert!(model(&place, "whole") == model(&place, "part"), "{kind}, {milliseconds} ms");
             assert!(file(&place, "whole/log.jsonl") == file(&place, "part/log.jsonl"), "{kind}");
             assert!(!place.path("part.training").exists());
@@ -216,6 +218,13 @@ fn what_cannot_be_trained_is_refused() {
     place.write("full", "precious");
     assert!(place.fail("train g.graph -o full").contains("already exists"));
     assert!(place.fail("train g.graph --force -o full").contains("is no model"));
+    // Folders with something else in them are left alone.
+    std::fs::create_dir(place.path("x.training")).unwrap();
+    place.write("x.training/thesis.txt", "precious");
+    assert!(place.fail("train g.graph -o x").contains("holds thesis.txt"));
+    place.write("bare/notes.txt", "precious");
+    assert!(place.fail("train g.graph --force -o bare").contains("holds notes.txt"));
+    assert_eq!(file(&place, "x.training/thesis.txt"), b"precious");
 }
 
 #[test]
@@ -244,6 +253,9 @@ fn foreign_and_damaged_models_are_refused() {
     std::fs::write(&weights, &bytes).unwrap();
     let config = file(&place, "m/config.json");
     let text = String::from_utf8(config).unwrap();
+    place.write("m/config.json", &text.replace("\"size\": 20", "\"size\": 12"));
+    let told = place.fail("embed g.graph --model m -o x.parquet");
+    assert!(told.contains("settings are not those"), "{told}");
     place.write("m/config.json", &text.replace("\"version\": 1", "\"version\": 2"));
     assert!(place.fail("embed g.graph --model m -o x.parquet").contains("use a newer subgcon"));
     place.write("m/config.json", &text[..text.len() / 2]);

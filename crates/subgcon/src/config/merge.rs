@@ -9,8 +9,14 @@ use toml::{Table, Value};
 use super::Settings;
 use crate::error::{Error, Result};
 
-/// Keys that may be taken away with `"none"`.
-const OPTIONAL: [&str; 4] = ["projection", "smoothing", "norm", "subgraphs"];
+/// What may be taken away with `"none"`; the last two in blocks of the output.
+const OPTIONAL: [&str; 5] = [
+    "features.projection",
+    "features.projection.norm",
+    "training.subgraphs",
+    "output.smoothing",
+    "output.norm",
+];
 
 impl Settings {
     /// These settings with what a TOML text changes. `place` names the text in errors:
@@ -21,36 +27,61 @@ impl Settings {
             Error::input(std::path::Path::new(place), first, "see docs/settings.md for all names")
         };
         let changes: Table = toml::from_str(text).map_err(|e| wrong(e.message().to_owned()))?;
-        let mut all = Table::try_from(self).expect("plain settings become TOML");
-        merge(&mut all, changes);
+        // TOML's integers are signed.
+        self.check_seed()?;
+        let mut all = Table::try_from(self).expect("checked settings become TOML");
+        merge("", &mut all, changes);
         let settings: Settings =
             all.try_into().map_err(|e: toml::de::Error| wrong(e.message().to_owned()))?;
         settings.validate()?;
         Ok(settings)
     }
 
-    /// As a TOML text that gives the same settings again, over any preset that has
-    /// nothing optional which these have not.
+    /// As a TOML text that gives the same settings again, over any others.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("plain settings become TOML")
+        let mut all = Table::try_from(self).expect("checked settings become TOML");
+        let none = || Value::String("none".into());
+        if let Some(Value::Table(features)) = all.get_mut("features") {
+            match features.get_mut("projection") {
+                None => drop(features.insert("projection".into(), none())),
+                Some(Value::Table(projection)) => {
+                    projection.entry("norm").or_insert_with(none);
+                }
+                Some(_) => {}
+            }
+        }
+        if let Some(Value::Table(training)) = all.get_mut("training") {
+            training.entry("subgraphs").or_insert_with(none);
+        }
+        toml::to_string(&all).expect("a table becomes TOML")
     }
 }
 
-fn merge(base: &mut Table, changes: Table) {
+fn merge(path: &str, base: &mut Table, changes: Table) {
     for (key, change) in changes {
-        let optional = OPTIONAL.contains(&key.as_str());
+        let here = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         match (base.get_mut(&key), change) {
-            (_, Value::String(none)) if optional && none == "none" => {
+            (_, change) if is_none(&here, &change) => {
                 base.remove(&key);
             }
             (Some(Value::Table(section)), Value::Table(change)) if is_section(&key) => {
-                merge(section, change);
+                merge(&here, section, change);
+            }
+            (_, Value::Array(mut blocks)) => {
+                for block in blocks.iter_mut().filter_map(Value::as_table_mut) {
+                    block.retain(|name, value| !is_none(&format!("{here}.{name}"), value));
+                }
+                base.insert(key, Value::Array(blocks));
             }
             (_, change) => {
                 base.insert(key, change);
             }
         }
     }
+}
+
+fn is_none(path: &str, value: &Value) -> bool {
+    OPTIONAL.contains(&path) && value.as_str() == Some("none")
 }
 
 /// Tables that are lists of keys, and not a choice with its numbers.
@@ -83,8 +114,10 @@ mod tests {
         for preset in [Preset::Paper, Preset::Reference, Preset::Default] {
             let settings = preset.settings();
             settings.validate().unwrap();
-            let again = settings.changed_by(&settings.to_toml(), "x").unwrap();
-            assert_eq!(again, settings);
+            for over in [Preset::Paper, Preset::Default] {
+                let again = over.settings().changed_by(&settings.to_toml(), "x").unwrap();
+                assert_eq!(again, settings);
+            }
             let json = serde_json::to_string(&settings).unwrap();
             assert_eq!(serde_json::from_str::<Settings>(&json).unwrap(), settings);
         }
@@ -112,12 +145,15 @@ mod tests {
             [features]
             projection = "none"
             rows = "none"
+            [[output]]
+            smoothing = "none"
         "#;
         let settings = base().changed_by(text, "x.toml").unwrap();
         assert_eq!(settings.contexts.method, Method::Power { steps: 3 });
         assert_eq!(settings.objective.kind, ObjectiveKind::Logistic);
         assert_eq!(settings.features.projection, None);
         assert_eq!(settings.features.rows, RowScale::None);
+        assert_eq!(settings.output, [BlockSettings::default()]);
     }
 
     #[test]
@@ -135,5 +171,10 @@ mod tests {
             refused("[training]\nbatch = 1").starts_with("training.batch = 1: the other contexts")
         );
         assert!(refused("seed = ").starts_with("x.toml: "));
+        assert!(refused("[features.projection]\nsmoothing = \"none\"").contains("unknown variant"));
+        assert!(refused("[training]\nheld_out = 1").starts_with("training.held_out = 1"));
+        assert!(refused("[encoder]\nwidth = 99999999999").starts_with("encoder.width"));
+        let odd = Settings { seed: u64::MAX, ..base() };
+        assert!(odd.changed_by("", "x").unwrap_err().to_string().starts_with("seed = "));
     }
 }

@@ -1,7 +1,7 @@
 //! Everything that may be chosen, in one struct.
 //!
 //! TOML files, flags and Python's keywords all fill [`Settings`]; unknown names
-//! are refused, [`Settings::validate`] is called by every constructor, and the
+//! are refused, [`Settings::validate`] is called before training, and the
 //! struct is stored in every model. A preset is a function that fills it.
 
 mod merge;

@@ -4,10 +4,32 @@ use super::{EncoderKind, Negatives, ObjectiveKind, RowScale, Settings, Similarit
 use crate::context::MAX_BIT_SIZE;
 use crate::error::{Error, Result};
 
+/// Larger numbers of columns, or contexts in a step, are slips of the hand.
+const MOST: usize = 1 << 16;
+
 impl Settings {
+    /// TOML and JSON of other programs hold signed integers.
+    pub(super) fn check_seed(&self) -> Result<()> {
+        match i64::try_from(self.seed) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Error::setting("seed", self.seed, "choose one below 2^63")),
+        }
+    }
+
     /// Refuses what cannot be trained.
     pub fn validate(&self) -> Result<()> {
+        self.check_seed()?;
         self.contexts.validate()?;
+        for (name, value) in [
+            ("encoder.width", self.encoder.width),
+            ("encoder.layers", self.encoder.layers),
+            ("training.batch", self.training.batch),
+            ("training.held_out", self.training.held_out),
+        ] {
+            if value > MOST {
+                return Err(Error::setting(name, value, format!("choose at most {MOST}")));
+            }
+        }
         let bad = |name, value: String, remedy: &str| Err(Error::setting(name, value, remedy));
         let encoder = &self.encoder;
         if self.contexts.size > MAX_BIT_SIZE && encoder.kind != EncoderKind::Mlp {
@@ -148,6 +170,13 @@ impl Settings {
                 "training.averaging",
                 training.averaging.to_string(),
                 "choose a decay from 0 (none) to below 1, such as 0.95",
+            );
+        }
+        if training.held_out == 1 {
+            return bad(
+                "training.held_out",
+                "1".into(),
+                "one context has no other to be told from; hold out none, or at least 2",
             );
         }
         if training.stopping != Stopping::Never && training.held_out < 2 {

@@ -2,7 +2,8 @@
 //!
 //! On centers C and summaries (contexts, width) that no step was trained on:
 //!
-//! - hinge: mean over i ≠ j of max(0, σ(h_i·s_j) − σ(h_i·s_i) + margin), and of the
+//! - hinge: with the scores of the objective's similarity (dot products, written here),
+//!   mean over i ≠ j of max(0, σ(h_i·s_j) − σ(h_i·s_i) + margin), and of the
 //!   same with the roles of h and s exchanged, added;
 //! - retrieval: share of those pairs in which the own one scores higher;
 //! - effective rank (RankMe): e to the entropy of σ_k / Σ σ, σ_k the singular values
@@ -11,7 +12,8 @@
 use nalgebra::DMatrix;
 
 use super::all_pairs;
-use crate::config::{Directions, ObjectiveKind};
+use super::similarity::Compared;
+use crate::config::{Directions, ObjectiveKind, Similarity};
 use crate::math::{Matrix, View, Write, gemm};
 
 /// What held-out contexts say.
@@ -26,11 +28,17 @@ pub struct Signals {
 }
 
 /// Looks at at least two held-out contexts.
-pub fn held_out(centers: &Matrix<f32>, summaries: &Matrix<f32>, margin: f64) -> Signals {
+pub fn held_out(
+    similarity: Similarity,
+    centers: &Matrix<f32>,
+    summaries: &Matrix<f32>,
+    margin: f64,
+) -> Signals {
     let shape = (centers.rows, centers.width);
     assert_eq!(shape, (summaries.rows, summaries.width), "a summary for each center");
     assert!(centers.rows >= 2, "one context alone has nothing to be compared with");
-    let scores = all_pairs::scores(centers, summaries);
+    let (h, s) = Compared::both(similarity, centers, summaries);
+    let scores = all_pairs::scores(&h.rows, &s.rows);
     let kind = ObjectiveKind::Margin { margin };
     let (_, found) = all_pairs::compare(kind, Directions::Both, scores);
     Signals {
@@ -122,7 +130,7 @@ mod tests {
         let summaries = Matrix::of(2, 2, vec![1.0, 0.0, 0.0, -1.0]);
         let sigma = |x: f64| 1.0 / (1.0 + (-x).exp());
         let pair = |n: f64, p: f64| (sigma(n) - sigma(p) + 0.5).max(0.0);
-        let found = held_out(&centers, &summaries, 0.5);
+        let found = held_out(Similarity::Dot, &centers, &summaries, 0.5);
         let wanted =
             (pair(0.0, 1.0) + pair(2.0, -1.0)) / 2.0 + (pair(2.0, 1.0) + pair(0.0, -1.0)) / 2.0;
         assert!((found.hinge - wanted).abs() < 1e-6, "{found:?} {wanted}");

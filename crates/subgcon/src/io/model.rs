@@ -25,6 +25,8 @@ const FORMAT: &str = "subgcon-model";
 const CONFIG: &str = "config.json";
 const WEIGHTS: &str = "model.safetensors";
 const LOG: &str = "log.jsonl";
+/// A copy of the settings beside the weights: they belong together.
+const SETTINGS: &str = "settings";
 const REMEDY: &str = "train it again, or bring it back from a copy";
 
 /// What a model says of itself: `config.json`.
@@ -90,7 +92,10 @@ pub fn write_model(
         check_replaceable(path)?;
     }
     let folder = PartialFolder::create(path, replace)?;
-    collect(model).write(&folder.path(WEIGHTS))?;
+    let text = settings_text(&model.settings);
+    let mut tensors = collect(model);
+    tensors.add(SETTINGS.into(), vec![text.len()], TensorValuesRef::U8(&text));
+    tensors.write(&folder.path(WEIGHTS))?;
     let config = ModelConfig {
         format: FORMAT.to_owned(),
         version: VERSION,
@@ -113,13 +118,29 @@ pub fn write_model(
     folder.finish()
 }
 
+/// Settings as they lie beside the weights.
+fn settings_text(settings: &Settings) -> Vec<u8> {
+    serde_json::to_vec(settings).expect("plain data becomes JSON")
+}
+
 /// Only a model may be replaced, never a folder with something else in it.
 pub fn check_replaceable(path: &Path) -> Result<()> {
-    if path.symlink_metadata().is_err() || read_config(path).is_ok() {
+    if path.symlink_metadata().is_err() {
         return Ok(());
     }
-    let problem = "is there already and is no model, so it is not replaced";
-    Err(Error::store(path, problem, "choose another name"))
+    if read_config(path).is_err() {
+        let problem = "is there already and is no model, so it is not replaced";
+        return Err(Error::store(path, problem, "choose another name"));
+    }
+    for entry in fs::read_dir(path).map_err(Error::io("open", path))? {
+        let name = entry.map_err(Error::io("list", path))?.file_name();
+        let name = name.to_string_lossy();
+        if ![CONFIG, WEIGHTS, LOG].contains(&&*name) {
+            let problem = format!("holds {name} beside a model, so it is not replaced");
+            return Err(Error::store(path, problem, "move that file away, or choose another name"));
+        }
+    }
+    Ok(())
 }
 
 /// What a model says of itself.
@@ -159,7 +180,14 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
         };
         return Err(Error::store(&weights, problem, REMEDY));
     }
-    let mut parts = Parts { path: weights.clone(), tensors: read_tensors(&weights, REMEDY)? };
+    let tensors = read_tensors(&weights, REMEDY)?;
+    let mut parts = Parts { path: weights.clone(), tensors, remedy: REMEDY };
+    let at = parts.tensors.iter().position(|tensor| tensor.name == SETTINGS);
+    let inside = at.map(|at| parts.tensors.remove(at).values);
+    if inside != Some(TensorValues::U8(settings_text(&config.settings))) {
+        let problem = "its settings are not those that the weights were trained with";
+        return Err(Error::store(path.join(CONFIG), problem, REMEDY));
+    }
     let settings = &config.settings;
     let width = config.features.width;
     let vectors = parts.take_any("transform.vectors")?;
@@ -251,11 +279,12 @@ fn collect(model: &Model) -> Collected<'_> {
 pub(super) struct Parts {
     pub(super) path: PathBuf,
     pub(super) tensors: Vec<NamedTensor>,
+    pub(super) remedy: &'static str,
 }
 
 impl Parts {
     pub(super) fn damaged(&self, problem: &str) -> Error {
-        Error::store(&self.path, problem, REMEDY)
+        Error::store(&self.path, problem, self.remedy)
     }
 
     pub(super) fn take_any(&mut self, name: &str) -> Result<Option<(Vec<usize>, Vec<f32>)>> {

@@ -1,6 +1,7 @@
 //! Room for numbers that need not fit into memory.
 
 use std::fs::{self, OpenOptions};
+use std::io::Read;
 use std::path::Path;
 
 use memmap2::MmapMut;
@@ -41,8 +42,13 @@ impl Scratch {
             .map_err(failed())?;
         fs::remove_file(&path).map_err(failed())?;
         // Reserved now, so that a full disk is an error here and no fault later.
-        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes)
-            .map_err(|error| failed()(error.into()))?;
+        match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
+            // Some file systems cannot reserve: zeros do the same, more slowly.
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
+                std::io::copy(&mut std::io::repeat(0).take(bytes), &mut &file).map_err(failed())?;
+            }
+            reserved => reserved.map_err(|error| failed()(error.into()))?,
+        }
         // SAFETY: the file has no name any more and no other handle, so nobody else
         // changes it.
         #[allow(unsafe_code)]

@@ -107,6 +107,7 @@ pub enum Unfinished {
 pub struct TrainingFolder {
     root: PathBuf,
     identity: Identity,
+    unfinished: Unfinished,
     log: BufWriter<File>,
     log_bytes: u64,
     _lock: File,
@@ -119,19 +120,51 @@ pub fn folder_of(model: &Path) -> PathBuf {
     model.with_file_name(name)
 }
 
+/// Whether a file in the folder is one that a training writes.
+fn is_ours(name: &str) -> bool {
+    [LOCK, LOG, CHECKPOINT].contains(&name) || name.starts_with(&format!(".{CHECKPOINT}."))
+}
+
+/// Names of what is in the folder.
+fn names(root: &Path) -> Result<Vec<String>> {
+    let entries = fs::read_dir(root).map_err(Error::io("open", root))?;
+    let name = |entry: std::io::Result<fs::DirEntry>| {
+        let name = entry.map_err(Error::io("list", root))?.file_name();
+        Ok(name.to_string_lossy().into_owned())
+    };
+    entries.map(name).collect()
+}
+
+/// Removes what a training has written, and the folder if nothing else is in it.
+fn clear(root: &Path) -> Result<()> {
+    for name in names(root)?.iter().filter(|name| is_ours(name)) {
+        let path = root.join(name);
+        fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+    }
+    fs::remove_dir(root).map_err(Error::io("remove", root))
+}
+
 impl TrainingFolder {
-    /// Begins or takes up a training; with the state to go on from, where there is one.
-    /// `inputs` tells the columns that the encoder gets.
+    /// Makes or opens the folder, before anything else is worked on. One with other
+    /// files in it is refused.
     pub fn open(
         model: &Path,
         identity: Identity,
         unfinished: Unfinished,
-        inputs: usize,
-    ) -> Result<(TrainingFolder, Option<State>)> {
+    ) -> Result<TrainingFolder> {
         let root = folder_of(model);
         match fs::create_dir(&root) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             made => made.map_err(Error::io("create", &root))?,
+        }
+        let folder = root.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let strange = match folder {
+            true => names(&root)?.into_iter().find(|name| !is_ours(name)),
+            false => Some("no folder of its own".to_owned()),
+        };
+        if let Some(strange) = strange {
+            let problem = format!("is there already and is of no training (it holds {strange})");
+            return Err(Error::store(&root, problem, "move it away, or choose another name"));
         }
         let path = root.join(LOCK);
         let lock = File::create(&path).map_err(Error::io("create", &path))?;
@@ -143,40 +176,41 @@ impl TrainingFolder {
             }
             Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
         }
-        let checkpoint = root.join(CHECKPOINT);
-        let mut found = None;
-        if checkpoint.symlink_metadata().is_ok() {
-            match unfinished {
-                Unfinished::Refuse => {
-                    let problem = "an unfinished training of this name is there";
-                    let remedy = "pass --resume to go on with it, or --force to start anew";
-                    return Err(Error::store(&root, problem, remedy));
-                }
-                Unfinished::Discard => {
-                    fs::remove_file(&checkpoint).map_err(Error::io("remove", &checkpoint))?;
-                }
-                Unfinished::Resume => found = Some(read_state(&checkpoint, &identity, inputs)?),
-            }
+        let there = root.join(CHECKPOINT).symlink_metadata().is_ok();
+        if there && unfinished == Unfinished::Refuse {
+            let problem = "an unfinished training of this name is there";
+            let remedy = "pass --resume to go on with it, or --force to start anew";
+            return Err(Error::store(&root, problem, remedy));
         }
-        let (log_bytes, state) = match found {
-            Some((bytes, state)) => (bytes, Some(state)),
-            None => (0, None),
-        };
         let path = root.join(LOG);
+        let log = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let log = BufWriter::new(log.map_err(Error::io("write", &path))?);
+        Ok(TrainingFolder { root, identity, unfinished, log, log_bytes: 0, _lock: lock })
+    }
+
+    /// The state to go on from, where there is one and it was asked for. `inputs` tells the
+    /// columns that the encoder gets. An old checkpoint that is not wanted stays until a
+    /// new one takes its place.
+    pub fn state(&mut self, inputs: usize) -> Result<Option<State>> {
+        let checkpoint = self.root.join(CHECKPOINT);
+        let wanted = self.unfinished == Unfinished::Resume;
+        let state = match wanted && checkpoint.symlink_metadata().is_ok() {
+            false => None,
+            true => {
+                let (bytes, state) = read_state(&checkpoint, &self.identity, inputs)?;
+                self.log_bytes = bytes;
+                Some(state)
+            }
+        };
+        let path = self.root.join(LOG);
         let failed = || Error::io("write", &path);
-        let mut log = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(failed())?;
-        if log.metadata().map_err(failed())?.len() < log_bytes {
+        let log = self.log.get_mut();
+        if log.metadata().map_err(failed())?.len() < self.log_bytes {
             return Err(Error::store(&path, "is shorter than its checkpoint says", REMEDY));
         }
-        log.set_len(log_bytes).map_err(failed())?;
+        log.set_len(self.log_bytes).map_err(failed())?;
         log.seek(SeekFrom::End(0)).map_err(failed())?;
-        let log = BufWriter::new(log);
-        Ok((TrainingFolder { root, identity, log, log_bytes, _lock: lock }, state))
+        Ok(state)
     }
 
     /// Where it lies.
@@ -234,7 +268,7 @@ impl TrainingFolder {
     ) -> Result<()> {
         self.flush()?;
         write_model(path, model, names, Some(&self.root.join(LOG)), replace)?;
-        fs::remove_dir_all(&self.root).map_err(Error::io("remove", &self.root))
+        clear(&self.root)
     }
 }
 
@@ -243,14 +277,15 @@ impl Drop for TrainingFolder {
     fn drop(&mut self) {
         if self.root.join(CHECKPOINT).symlink_metadata().is_err() {
             // Nothing is lost if this fails: the next training uses the folder.
-            let _ = fs::remove_dir_all(&self.root);
+            let _ = clear(&self.root);
         }
     }
 }
 
 /// The state in a checkpoint, and how long the log was.
 fn read_state(path: &Path, identity: &Identity, inputs: usize) -> Result<(u64, State)> {
-    let mut parts = Parts { path: path.to_path_buf(), tensors: read_tensors(path, REMEDY)? };
+    let tensors = read_tensors(path, REMEDY)?;
+    let mut parts = Parts { path: path.to_path_buf(), tensors, remedy: REMEDY };
     let damaged = |problem: String| Error::store(path, problem, REMEDY);
     let at = parts.tensors.iter().position(|tensor| tensor.name == "bookmark");
     let Some(TensorValues::U8(text)) = at.map(|at| parts.tensors.remove(at).values) else {

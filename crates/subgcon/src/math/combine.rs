@@ -40,6 +40,22 @@ macro_rules! wide {
     };
 }
 
+/// Subtracts a mean and scales to a length. What is left of a row that was the mean but for
+/// rounding has no direction, and becomes zero, as a row of zeros stays.
+pub(crate) fn center_and_scale(row: &mut [f32], mean: Option<&[f32]>, length: Option<f64>) {
+    let norm = |row: &[f32]| row.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
+    let mut before = 0.0;
+    if let Some(mean) = mean {
+        before = norm(row).max(norm(mean));
+        row.iter_mut().zip(mean).for_each(|(x, mean)| *x -= mean);
+    }
+    if let Some(length) = length {
+        let found = norm(row);
+        let factor = if found > 1e-5 * before { (length / found) as f32 } else { 0.0 };
+        row.iter_mut().for_each(|x| *x *= factor);
+    }
+}
+
 /// Adds rows of a matrix, each times its factor, to `out` (rows.width).
 #[inline]
 pub(crate) fn add_rows(
@@ -146,6 +162,22 @@ mod tests {
                 entries.iter().map(|&(factor, row)| factor * 10f32.powi(row as i32)).sum();
             assert_eq!(out, [0.5 + sum, 2.0 * sum - 0.5]);
         }
+    }
+
+    #[test]
+    fn rounding_is_not_scaled_up() {
+        let mut row = [3.0, 4.0];
+        center_and_scale(&mut row, None, Some(2.0));
+        assert_eq!(row, [1.2, 1.6]);
+        let mut row = [1.0, 2.0];
+        center_and_scale(&mut row, Some(&[1.0, 1.0]), Some(3.0));
+        assert_eq!(row, [0.0, 3.0]);
+        let mut row = [1.0 + f32::EPSILON, 2.0];
+        center_and_scale(&mut row, Some(&[1.0, 2.0]), Some(1.0));
+        assert_eq!(row, [0.0, 0.0]);
+        let mut row = [0.0, 0.0];
+        center_and_scale(&mut row, None, Some(1.0));
+        assert_eq!(row, [0.0, 0.0]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod simd;
 mod sparse;
 
 pub use array::{Array, Element};
-pub(crate) use combine::{add_one, add_rows, add_scaled, dot};
+pub(crate) use combine::{add_one, add_rows, add_scaled, center_and_scale, dot};
 pub use gemm::{Write, gemm, gemm_slice};
 pub use matrix::{Matrix, View};
 pub use real::Real;

@@ -16,7 +16,7 @@ use crate::context::{Contexts, Flags};
 use crate::contrast::summarize;
 use crate::error::Result;
 use crate::graph::{Adjacency, Features, Smoother};
-use crate::math::Matrix;
+use crate::math::{Matrix, center_and_scale};
 use crate::progress::Progress;
 
 /// Columns that are smoothed together.
@@ -219,7 +219,7 @@ impl<'a> Embedder<'a> {
                 {
                     let out = &mut out[start..start + columns];
                     out.copy_from_slice(row);
-                    finish(out, self.model.means[at].as_deref(), block.norm);
+                    center_and_scale(out, self.model.means[at].as_deref(), block.norm);
                 }
                 start += columns;
             }
@@ -256,20 +256,6 @@ impl<'a> Embedder<'a> {
             Status::ShortContext
         } else {
             Status::Ok
-        }
-    }
-}
-
-/// Subtracts the mean and scales; a row of zeros stays one.
-fn finish(row: &mut [f32], mean: Option<&[f32]>, norm: Option<f64>) {
-    if let Some(mean) = mean {
-        row.iter_mut().zip(mean).for_each(|(x, mean)| *x -= mean);
-    }
-    if let Some(norm) = norm {
-        let length = row.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
-        if length > 0.0 {
-            let scale = (norm / length) as f32;
-            row.iter_mut().for_each(|x| *x *= scale);
         }
     }
 }

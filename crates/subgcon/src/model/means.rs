@@ -50,9 +50,13 @@ pub(super) fn means(model: &Model, material: Material<'_>) -> Result<Vec<Option<
                 sum
             })
             .collect();
+        // Weights of the sample stand for those of all nodes.
+        let drawn: f64 = sample.iter().map(|&node| weight(node)).sum();
+        let total: f64 = (0..nodes as u32).map(weight).sum();
+        let factor = if drawn > 0.0 { total / nodes as f64 / drawn } else { 0.0 };
         let mut mean = vec![0.0; width];
         for sum in &sums {
-            mean.iter_mut().zip(sum).for_each(|(mean, sum)| *mean += sum / looked_at as f64);
+            mean.iter_mut().zip(sum).for_each(|(mean, sum)| *mean += sum * factor);
         }
         means.push(Some(mean.into_iter().map(|mean| mean as f32).collect()));
     }

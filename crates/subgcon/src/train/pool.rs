@@ -20,6 +20,9 @@ pub(super) struct Pool {
 impl Pool {
     /// Draws what is held out and, where asked for, the few that are trained on.
     pub(super) fn new(settings: &TrainingSettings, nodes: u32, seed: u64) -> Result<Pool> {
+        if nodes < 2 {
+            return Err(Error::setting("nodes", nodes, "a context needs another to be told from"));
+        }
         if settings.held_out as u64 + 2 > u64::from(nodes) {
             return Err(Error::setting(
                 "training.held_out",

@@ -1,8 +1,8 @@
 //! When to stop, without labels.
 //!
 //! Contexts that are held out of training are looked at every so many steps. What
-//! was seen to work and what was not (best retrieval is a bad rule: it keeps
-//! improving while embeddings get worse) stands in `docs/method.md`.
+//! was seen to be a bad rule is best retrieval: it keeps improving while embeddings get
+//! worse.
 
 use serde::{Deserialize, Serialize};
 
@@ -49,8 +49,16 @@ impl History {
         look: Look,
         encoder: impl FnOnce() -> Encoder<f32>,
     ) {
+        // What is no better than before is never chosen, by either rule.
+        let better =
+            |value: fn(&Look) -> f64| self.looks.iter().all(|before| value(&look) < value(before));
+        let record = match rule {
+            Stopping::Never => false,
+            Stopping::HeldOutHinge { .. } => better(|look| look.hinge),
+            Stopping::EffectiveRank => better(|look| look.effective_rank),
+        };
         self.looks.push(look);
-        if rule != Stopping::Never {
+        if record {
             self.snapshots.push(Snapshot { step: look.step, encoder: encoder() });
         }
         let chosen = self.chosen(rule);
@@ -70,7 +78,8 @@ impl History {
             Stopping::Never => None,
             Stopping::HeldOutHinge { share } => {
                 let least = self.looks.iter().map(|look| look.hinge).fold(first.hinge, f64::min);
-                let enough = first.hinge - share * (first.hinge - least);
+                // Rounding must not ask for more than the least there is.
+                let enough = (first.hinge - share * (first.hinge - least)).max(least);
                 self.looks.iter().find(|look| look.hinge <= enough).map(|look| look.step)
             }
             Stopping::EffectiveRank => {
@@ -110,7 +119,7 @@ mod tests {
         // Falls from 1.0 to 0.5: 80 % of it is made at 0.6.
         let seen = history(rule, &[1.0, 0.9, 0.7, 0.58, 0.5, 0.52]);
         assert_eq!(seen.chosen(rule), Some(30));
-        assert_eq!(kept(&seen), [30, 40, 50]);
+        assert_eq!(kept(&seen), [30, 40]);
         // One that only rises is never better than before training.
         let rising = history(rule, &[1.0, 1.1, 1.2]);
         assert_eq!(rising.chosen(rule), Some(0));

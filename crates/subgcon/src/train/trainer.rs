@@ -240,7 +240,12 @@ impl<'a> Trainer<'a> {
             ObjectiveKind::Margin { margin } => margin,
             _ => 0.5,
         };
-        let signals = held_out(&pick(&rows, &batch.centers), &summaries, margin);
+        let signals = held_out(
+            self.settings.objective.similarity,
+            &pick(&rows, &batch.centers),
+            &summaries,
+            margin,
+        );
         let look = Look {
             step: self.step,
             hinge: signals.hinge,

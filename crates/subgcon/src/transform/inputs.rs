@@ -12,7 +12,7 @@ use super::rows::{Entries, Scaled};
 use super::{Mask, Transform};
 use crate::batch::{Inputs, SparseInputs};
 use crate::graph::Features;
-use crate::math::{Matrix, Sparse, add_rows};
+use crate::math::{Matrix, Sparse, add_rows, center_and_scale};
 
 /// Units that one task takes.
 const UNITS: usize = 32;
@@ -111,16 +111,8 @@ impl Transform {
 
     /// x̂V becomes q.
     fn finish(&self, row: &mut [f32]) {
-        if let Some(mean) = &self.mean {
-            row.iter_mut().zip(mean).for_each(|(x, mean)| *x -= mean);
-        }
-        if let Some(norm) = self.settings.projection.as_ref().and_then(|settings| settings.norm) {
-            let length = row.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
-            if length > 0.0 {
-                let factor = (norm / length) as f32;
-                row.iter_mut().for_each(|x| *x *= factor);
-            }
-        }
+        let norm = self.settings.projection.as_ref().and_then(|settings| settings.norm);
+        center_and_scale(row, self.mean.as_deref(), norm);
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn below_zero(x: f32) -> f32 {
     if x < 0.0 { x } else { 0.0 }
 }
 
-/// A bit for each number of a lane that is below zero.
+/// A bit for each number of a lane that is not above zero.
 #[inline(always)]
 pub(super) fn signs_of(lane: &Lane, signs: impl Signs) -> u64 {
     let (parts, _) = lane.0.as_chunks::<16>();

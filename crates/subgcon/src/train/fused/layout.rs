@@ -124,7 +124,7 @@ pub(super) struct Tile {
     pub(super) bias: Moving,
     /// One row.
     pub(super) slope: Moving,
-    /// Bit j is set where z of column j is below zero, (rows).
+    /// Bit j is set where z of column j is not above zero, (rows).
     pub(super) signs: Vec<u64>,
     /// Σ weight max(z, 0), (contexts).
     pub(super) positive: Lanes,
