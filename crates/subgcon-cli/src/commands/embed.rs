@@ -39,28 +39,27 @@ pub(crate) struct Arguments {
     /// Nodes that are embedded together; results do not depend on it
     #[arg(long, value_name = "NODES", default_value_t = 8192)]
     batch: usize,
-    /// Replace a file of this name
+    /// Refuse to replace a file of this name
     #[arg(long)]
-    force: bool,
+    no_clobber: bool,
     /// One JSON object instead of text
     #[arg(long)]
     json: bool,
 }
 
 impl Arguments {
-    /// `subgcon embed STORE --model MODEL --force -o FILE`.
+    /// `subgcon embed STORE --model MODEL -o FILE`.
     pub(crate) fn of(store: &Path, model: &Path, file: &Path) -> Arguments {
         #[derive(clap::Parser)]
         struct Plain {
             #[command(flatten)]
             arguments: Arguments,
         }
-        let words: [&std::ffi::OsStr; 7] = [
+        let words: [&std::ffi::OsStr; 6] = [
             "embed".as_ref(),
             store.as_ref(),
             "--model".as_ref(),
             model.as_ref(),
-            "--force".as_ref(),
             "-o".as_ref(),
             file.as_ref(),
         ];
@@ -87,6 +86,10 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     if arguments.batch == 0 {
         anyhow::bail!("--batch = 0: embed at least 1 node at a time");
     }
+    if arguments.no_clobber && arguments.output.symlink_metadata().is_ok() {
+        let shown = arguments.output.display();
+        anyhow::bail!("{shown}: already exists; choose another name, or leave --no-clobber out");
+    }
     let format = EmbeddingFormat::of_path(&arguments.output)?;
     let (model, config) = read_model(&arguments.model)?;
     let store = Store::open(&arguments.store)?;
@@ -112,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         ids,
         width,
         count as u64,
-        arguments.force,
+        !arguments.no_clobber,
     )?;
     let table = ContextTable::sample(&store, &model.settings.contexts, progress)?;
     table.check_members()?;

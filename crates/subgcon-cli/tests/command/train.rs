@@ -42,7 +42,7 @@ fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
             place.run(&format!("train g.graph {kind} --force --threads {threads} -o m{threads}"));
             let batch = if threads == 1 { 600 } else { 17 };
             place.run(&format!(
-                "embed g.graph --model m{threads} --threads {threads} --batch {batch} --force -o \
+                "embed g.graph --model m{threads} --threads {threads} --batch {batch} -o \
                  e{threads}.npy"
             ));
         }
@@ -59,11 +59,11 @@ fn a_list_of_nodes_gets_the_rows_of_all_nodes() {
     let place = small();
     for kind in KINDS {
         place.run(&format!("train g.graph {kind} --force -o m"));
-        let width = place.json("embed g.graph --model m --json --force -o all.npy")["width"]
+        let width = place.json("embed g.graph --model m --json -o all.npy")["width"]
             .as_u64()
             .unwrap() as usize;
         place.write("some.txt", "\u{feff}5\r\n599\n\n0\n77\n");
-        place.run("embed g.graph --model m --nodes some.txt --force -o some.npy");
+        place.run("embed g.graph --model m --nodes some.txt -o some.npy");
         let (all, some) = (file(&place, "all.npy"), file(&place, "some.npy"));
         let row = |bytes: &[u8], rows: usize, at: usize| {
             let start = bytes.len() - 4 * width * rows + 4 * width * at;
@@ -79,6 +79,8 @@ fn a_list_of_nodes_gets_the_rows_of_all_nodes() {
     place.write("bad.txt", "5\nnobody\n");
     let told = place.fail("embed g.graph --model m --nodes bad.txt -o x.npy");
     assert!(told.contains("bad.txt:2: no node has the id \"nobody\""), "{told}");
+    let told = place.fail("embed g.graph --model m --no-clobber -o two.parquet");
+    assert!(told.contains("already exists"), "{told}");
     place.write("empty.txt", "");
     assert!(
         place.fail("embed g.graph --model m --nodes empty.txt -o x.npy").contains("names no node")
@@ -272,7 +274,7 @@ fn nodes_without_neighbours_or_features_get_a_row_and_a_status() {
     place.run("import table --edges e.csv --nodes n.csv -o g.graph");
     for preset in ["reference", "paper", "default"] {
         place.run(&format!("train g.graph --preset {preset} --steps 5 --force -o m"));
-        let told = place.json("embed g.graph --model m --json --force -o e.txt");
+        let told = place.json("embed g.graph --model m --json -o e.txt");
         assert_eq!((&told["isolated"], &told["no_features"]), (&1.into(), &1.into()));
         assert_eq!((&told["short_context"], &told["nodes"]), (&3.into(), &5.into()));
         let text = std::fs::read_to_string(place.path("e.txt")).unwrap();
@@ -308,9 +310,9 @@ fn a_full_disk_is_told_and_keeps_what_was_there() {
     place.run(&format!("{words} --force"));
     for name in ["e.parquet", "e.npy", "e.txt"] {
         place.write(name, "old");
-        limited(&place, &format!("embed g.graph --model m --force -o {name}"), 50);
+        limited(&place, &format!("embed g.graph --model m -o {name}"), 50);
         assert_eq!(file(&place, name), b"old");
-        place.run(&format!("embed g.graph --model m --force -o {name}"));
+        place.run(&format!("embed g.graph --model m -o {name}"));
     }
     let hidden = |entry: &String| entry.starts_with('.');
     assert_eq!(place.entries().iter().filter(|entry| hidden(entry)).count(), 0);
