@@ -26,7 +26,7 @@ mod similarity;
 mod tests;
 
 use crate::batch::Members;
-use crate::config::{ObjectiveSettings, ReadoutSettings};
+use crate::config::{ObjectiveSettings, ReadoutSettings, Similarity};
 use crate::math::{Matrix, Real};
 
 pub use negatives::{Pairs, draw};
@@ -46,6 +46,44 @@ pub struct Contrast<T> {
     pub d_centers: Matrix<T>,
     /// Derivative by the summaries, (contexts, width).
     pub d_summaries: Matrix<T>,
+}
+
+/// What an objective makes of the scores of pairs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged<T> {
+    /// The value of the objective.
+    pub loss: f64,
+    /// As in [`Contrast`].
+    pub retrieval: f64,
+    /// Derivative by each score.
+    pub slopes: Vec<T>,
+}
+
+/// The pairs (center, summary) whose dot products are all that the objective looks at,
+/// where there are such; in the order in which [`judge`] wants their scores.
+pub fn named_pairs(
+    settings: &ObjectiveSettings,
+    pairs: &Pairs,
+    contexts: usize,
+) -> Option<Vec<(u32, u32)>> {
+    match (settings.similarity, pairs) {
+        (Similarity::Dot, Pairs::Shuffles(shuffles)) => {
+            Some(shuffled::named_pairs(settings.directions, shuffles, contexts))
+        }
+        _ => None,
+    }
+}
+
+/// The objective on the scores of [`named_pairs`]: what [`contrast`] makes of rows with
+/// these dot products.
+pub fn judge<T: Real>(
+    settings: &ObjectiveSettings,
+    pairs: &Pairs,
+    contexts: usize,
+    scores: &[T],
+) -> Judged<T> {
+    let Pairs::Shuffles(shuffles) = pairs else { unreachable!("all pairs have no list") };
+    shuffled::judge(settings.kind, shuffles.len(), contexts, scores)
 }
 
 /// Summaries of the contexts, (contexts, width), from rows. See `readout`.

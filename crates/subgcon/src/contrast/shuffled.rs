@@ -17,8 +17,8 @@
 
 use rayon::prelude::*;
 
-use super::Contrast;
 use super::objective::{Total, anchor, share, total};
+use super::{Contrast, Judged};
 use crate::config::{Directions, ObjectiveKind};
 use crate::math::{Matrix, Real, add_scaled, dot};
 
@@ -49,14 +49,7 @@ pub(super) fn contrast<T: Real>(
 ) -> Contrast<T> {
     assert!(!shuffles.is_empty(), "without a shuffle there are no negatives");
     let inverses: Vec<Vec<u32>> = shuffles.iter().map(|shuffle| inverse(shuffle, h.rows)).collect();
-    let forth =
-        |exchanged| Direction { exchanged, partners: shuffles, anchors: inverses.as_slice() };
-    let back = Direction { exchanged: Side::Center, partners: &inverses, anchors: shuffles };
-    let directions = match directions {
-        Directions::Centers => vec![forth(Side::Summary)],
-        Directions::Both => vec![forth(Side::Summary), forth(Side::Center)],
-        Directions::Reference => vec![forth(Side::Center), back],
-    };
+    let directions = taken(directions, shuffles, &inverses);
 
     let mut d_positives = vec![T::ZERO; h.rows];
     let mut found = Total::default();
@@ -90,6 +83,66 @@ pub(super) fn contrast<T: Real>(
         retrieval: found.retrieval(),
         d_centers: gather(Side::Center, s),
         d_summaries: gather(Side::Summary, h),
+    }
+}
+
+/// The pairs (center, summary) that are scored: first the own ones, then, direction by
+/// direction and anchor by anchor, those that the shuffles name.
+pub(super) fn named_pairs(
+    directions: Directions,
+    shuffles: &[Vec<u32>],
+    contexts: usize,
+) -> Vec<(u32, u32)> {
+    let inverses: Vec<Vec<u32>> =
+        shuffles.iter().map(|shuffle| inverse(shuffle, contexts)).collect();
+    let mut pairs: Vec<(u32, u32)> = (0..contexts as u32).map(|own| (own, own)).collect();
+    for direction in taken(directions, shuffles, &inverses) {
+        for at in 0..contexts {
+            pairs.extend(direction.partners.iter().map(|partners| match direction.exchanged {
+                Side::Summary => (at as u32, partners[at]),
+                Side::Center => (partners[at], at as u32),
+            }));
+        }
+    }
+    pairs
+}
+
+/// The objective, given the scores of [`named_pairs`] in their order.
+pub(super) fn judge<T: Real>(
+    kind: ObjectiveKind,
+    shuffles: usize,
+    contexts: usize,
+    scores: &[T],
+) -> Judged<T> {
+    let mut slopes = scores.to_vec();
+    let (positives, negatives) = slopes.split_at_mut(contexts);
+    let mut d_positives = vec![T::ZERO; contexts];
+    let mut found = Total::default();
+    let share = share(kind, contexts, shuffles);
+    for direction in negatives.chunks_mut(contexts * shuffles) {
+        let anchors: Vec<_> = direction
+            .chunks_mut(shuffles)
+            .zip(positives.iter())
+            .map(|(g, &positive)| anchor(kind, positive, [g, &mut []], T::of(share)))
+            .collect();
+        d_positives.iter_mut().zip(&anchors).for_each(|(d, found)| *d += found.d_positive);
+        found = found.plus(total(&anchors, shuffles, share));
+    }
+    positives.copy_from_slice(&d_positives);
+    Judged { loss: found.loss, retrieval: found.retrieval(), slopes }
+}
+
+fn taken<'a>(
+    directions: Directions,
+    shuffles: &'a [Vec<u32>],
+    inverses: &'a [Vec<u32>],
+) -> Vec<Direction<'a>> {
+    let forth = |exchanged| Direction { exchanged, partners: shuffles, anchors: inverses };
+    let back = Direction { exchanged: Side::Center, partners: inverses, anchors: shuffles };
+    match directions {
+        Directions::Centers => vec![forth(Side::Summary)],
+        Directions::Both => vec![forth(Side::Summary), forth(Side::Center)],
+        Directions::Reference => vec![forth(Side::Center), back],
     }
 }
 

@@ -8,7 +8,7 @@ use super::adam::{Adam, Moments};
 use super::fused::{Arrays, Fused};
 use crate::batch::Batch;
 use crate::config::{ObjectiveSettings, ReadoutKind, ReadoutSettings, Settings};
-use crate::contrast::{Pairs, contrast, d_summarize, summarize};
+use crate::contrast::{Pairs, contrast, d_summarize, judge, named_pairs, summarize};
 use crate::encoder::{Encoder, Gcn, Layer};
 use crate::math::{Matrix, Real, Simd};
 
@@ -53,9 +53,15 @@ impl Engine {
     ) -> Outcome {
         match self {
             Engine::Fused(fused) => {
-                let (loss, retrieval) = fused.step(batch, adam, |centers, summaries| {
-                    contrast(&settings.objective, pairs, centers, summaries)
-                });
+                let (objective, contexts) = (&settings.objective, batch.contexts());
+                let (loss, retrieval) = match named_pairs(objective, pairs, contexts) {
+                    Some(named) => fused.step_pairs(batch, adam, &named, |scores| {
+                        judge(objective, pairs, contexts, scores)
+                    }),
+                    None => fused.step(batch, adam, |centers, summaries| {
+                        contrast(objective, pairs, centers, summaries)
+                    }),
+                };
                 Outcome { loss, retrieval }
             }
             Engine::General(general) => {

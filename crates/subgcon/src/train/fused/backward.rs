@@ -4,23 +4,32 @@ use std::time::Instant;
 
 use super::kernels::{self, Learn, Side, Sink, below_zero, multiply_add, unless_tiny};
 use super::layout::{Lane, Scratch, TILE, Tile};
+use super::pairs::{self, Named};
 use super::plan::{self, NONE, Piece, Plan};
 use crate::batch::Batch;
 use crate::contrast::Contrast;
 use crate::math::{Blend, Matrix, Signs, Work};
 use crate::train::Adam;
 
+/// Where derivatives by centers and summaries come from.
+#[derive(Clone, Copy)]
+pub(super) enum Outcome<'a> {
+    /// A contrast of plain matrices, and the summaries it saw where a sigmoid made them.
+    Plain(&'a Contrast<f32>, Option<&'a Matrix<f32>>),
+    /// Derivatives by the scores of pairs.
+    Pairs(Named<'a>, &'a [f32]),
+}
+
 /// One tile of a batch, backward.
 pub(super) struct Backward<'a> {
     pub(super) batch: &'a Batch<f32>,
     pub(super) plan: &'a Plan,
-    pub(super) contrast: &'a Contrast<f32>,
-    /// What the contrast saw, where a sigmoid made it.
-    pub(super) summaries: Option<&'a Matrix<f32>>,
+    pub(super) outcome: Outcome<'a>,
     pub(super) transposed: &'a [f32],
     pub(super) adam: &'a Adam<f32>,
-    /// First column of the tile.
+    /// First column of the tile, and how many are no filling.
     pub(super) start: usize,
+    pub(super) columns: usize,
     pub(super) tile: &'a mut Tile,
     pub(super) scratch: &'a mut Scratch,
 }
@@ -57,39 +66,29 @@ impl Backward<'_> {
     /// Takes the derivatives by summaries (through the sigmoid) and centers into the
     /// tile; gives the one by the slope.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // all arrays of a loop are looked at alike
     fn receive<const FMA: bool>(&mut self) -> Lane {
         let mut d_slope = Lane::ZERO;
-        let mut spare = [Lane::ZERO; 3];
-        let [spare_s, spare_h, spare_inner] = &mut spare;
-        for context in 0..self.batch.contexts() {
-            let d_s = Lane::seen(self.contrast.d_summaries.row(context), self.start, spare_s);
-            let d_h = Lane::seen(self.contrast.d_centers.row(context), self.start, spare_h);
-            // A contrast that is won by far leaves derivatives so small that what they
-            // are multiplied by makes them slower than normal numbers.
-            let still = |d: f32| unless_tiny(d, 1e-30);
-            let (sums, z) = (&mut self.tile.negative[context], &mut self.tile.centers[context]);
-            match self.summaries {
-                None => {
-                    for j in 0..TILE {
-                        let d = still(d_s[j]);
-                        let below = std::mem::replace(&mut sums.0[j], d);
-                        d_slope.0[j] = multiply_add::<FMA>(d, below, d_slope.0[j]);
-                    }
-                }
-                Some(summaries) => {
-                    let s = Lane::seen(summaries.row(context), self.start, spare_inner);
-                    for j in 0..TILE {
-                        let d = still(d_s[j] * (s[j] * (1.0 - s[j])));
-                        let below = std::mem::replace(&mut sums.0[j], d);
-                        d_slope.0[j] = multiply_add::<FMA>(d, below, d_slope.0[j]);
-                    }
+        let contexts = self.batch.contexts();
+        match self.outcome {
+            Outcome::Plain(contrast, summaries) => {
+                let mut spare = [Lane::ZERO; 3];
+                let [spare_s, spare_h, spare_inner] = &mut spare;
+                for context in 0..contexts {
+                    let d_s = Lane::seen(contrast.d_summaries.row(context), self.start, spare_s);
+                    let d_h = Lane::seen(contrast.d_centers.row(context), self.start, spare_h);
+                    let seen =
+                        summaries.map(|all| Lane::seen(all.row(context), self.start, spare_inner));
+                    take::<FMA>(self.tile, context, d_s, d_h, seen, &mut d_slope);
                 }
             }
-            for j in 0..TILE {
-                let d = still(d_h[j]);
-                let below = below_zero(std::mem::replace(&mut z.0[j], d));
-                d_slope.0[j] = multiply_add::<FMA>(d, below, d_slope.0[j]);
+            Outcome::Pairs(named, slopes) => {
+                pairs::derivatives::<FMA>(named, slopes, self.columns, self.tile, self.scratch);
+                let Scratch { s, d_s, d_h, .. } = &*self.scratch;
+                for context in 0..contexts {
+                    let seen = named.sigmoid.then(|| &s[context].0);
+                    let (d_s, d_h) = (&d_s[context].0, &d_h[context].0);
+                    take::<FMA>(self.tile, context, d_s, d_h, seen, &mut d_slope);
+                }
             }
         }
         d_slope
@@ -152,6 +151,45 @@ impl Backward<'_> {
 }
 
 /// d_z of a center row, without what its summary sends.
+/// Puts a context's derivatives where its sums and its center's z were, and adds what
+/// those mean for the slope. `summary` is there where a sigmoid made it.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // all arrays of a loop are looked at alike
+fn take<const FMA: bool>(
+    tile: &mut Tile,
+    context: usize,
+    d_s: &[f32; TILE],
+    d_h: &[f32; TILE],
+    summary: Option<&[f32; TILE]>,
+    d_slope: &mut Lane,
+) {
+    // A contrast that is won by far leaves derivatives so small that what they are
+    // multiplied by makes them slower than normal numbers.
+    let still = |d: f32| unless_tiny(d, 1e-30);
+    let (sums, z) = (&mut tile.negative[context], &mut tile.centers[context]);
+    match summary {
+        None => {
+            for j in 0..TILE {
+                let d = still(d_s[j]);
+                let below = std::mem::replace(&mut sums.0[j], d);
+                d_slope.0[j] = multiply_add::<FMA>(d, below, d_slope.0[j]);
+            }
+        }
+        Some(s) => {
+            for j in 0..TILE {
+                let d = still(d_s[j] * (s[j] * (1.0 - s[j])));
+                let below = std::mem::replace(&mut sums.0[j], d);
+                d_slope.0[j] = multiply_add::<FMA>(d, below, d_slope.0[j]);
+            }
+        }
+    }
+    for j in 0..TILE {
+        let d = still(d_h[j]);
+        let below = below_zero(std::mem::replace(&mut z.0[j], d));
+        d_slope.0[j] = multiply_add::<FMA>(d, below, d_slope.0[j]);
+    }
+}
+
 #[inline(always)]
 fn through(tile: &Tile, slope: &Lane, row: usize, context: usize, blend: impl Blend) -> Lane {
     let d = &tile.centers[context];

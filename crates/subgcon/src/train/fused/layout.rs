@@ -132,6 +132,8 @@ pub(super) struct Tile {
     pub(super) negative: Lanes,
     /// z of the center, (contexts); backward puts the center's derivative there.
     pub(super) centers: Lanes,
+    /// This tile's part of the scores, (pairs).
+    pub(super) scores: Vec<f32>,
     /// Nanoseconds: product, aggregate, spread, weights.
     pub(super) spent: [u64; 4],
 }
@@ -147,6 +149,7 @@ impl Tile {
             positive: Lanes::default(),
             negative: Lanes::default(),
             centers: Lanes::default(),
+            scores: Vec::new(),
             spent: [0; 4],
         }
     }
@@ -163,4 +166,9 @@ pub(super) struct Scratch {
     pub(super) piece: Lanes,
     /// Where arcs lead to, when they are not symmetric, (rows of the largest piece).
     pub(super) heads: Lanes,
+    /// Centers, summaries and derivatives by both, where pairs are named, (contexts).
+    pub(super) h: Lanes,
+    pub(super) s: Lanes,
+    pub(super) d_h: Lanes,
+    pub(super) d_s: Lanes,
 }

@@ -34,6 +34,7 @@ mod backward;
 mod forward;
 mod kernels;
 mod layout;
+mod pairs;
 mod plan;
 mod step;
 #[cfg(test)]
