@@ -34,7 +34,7 @@ pub fn gemm<T: Real>(c: &mut Matrix<T>, a: View<'_, T>, b: View<'_, T>, write: W
     gemm_slice(&mut c.values, width, a, b, write);
 }
 
-/// As [`gemm`], C being rows of `b.width` numbers in a slice.
+/// As [`gemm()`], C being rows of `b.width` numbers in a slice.
 pub fn gemm_slice<T: Real>(
     c: &mut [T],
     width: usize,
