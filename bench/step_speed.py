@@ -233,11 +233,11 @@ def peer(way, store, path, layers, steps):
 
 # ---------------------------------------------------------------- subgcon
 
-def ours(example, store, layers, threads, steps):
+def ours(example, store, layers, threads, steps, **more):
     """What the example tells in its last line, {"ms_min", "ms_median", "sections": {name: ms}, ...}, and the
     peak memory of its process."""
     words = {"store": store, "layers": layers, "width": WIDTH, "threads": threads, "steps": steps}
-    words |= {"contexts": CONTEXTS, "size": SIZE}
+    words |= {"contexts": CONTEXTS, "size": SIZE} | more
     told, _, memory = measured([example, *(f"{name}={value}" for name, value in words.items())])
     return json.loads(told.splitlines()[-1]), memory
 
@@ -328,6 +328,12 @@ def main():
             )
         if one and "sections" in one:
             print(f"{task}, subgcon, one thread: {json.dumps(one['sections'])}", file=sys.stderr)
+        if one and int(layers) > 1:
+            # Apart from the others: it keeps matrices of its own.
+            told, _ = ours(example, store, layers, 1, 3 * options.steps, gemm="yes")
+            share = told["sections"]["gemm"] / told["ms_median"]
+            print(f"{task}: dense products alone {told['sections']['gemm']:.0f} of {told['ms_median']:.0f} ms,"
+                  f" {100 * share:.1f} % (medians of steps and products in turn)", file=sys.stderr)
         for way in WAYS:
             if best[way]["ms_median"] > 1.1 * best[way]["ms_processor"]:
                 spent = f"{best[way]['ms_processor']:.0f} of {best[way]['ms_median']:.0f} ms"

@@ -3,13 +3,15 @@
 //! ```text
 //! cargo run --release --example step_speed -- store=NAME.graph [option=value ...]
 //! contexts=500  size=20  width=1024  layers=1  encoder=gcn  steps=200  threads=1  bandwidth=112
+//! gemm=no
 //! ```
 //!
 //! A whole step of the trainer is timed: putting a batch of random centers together,
 //! forward, margin contrast with one shuffle both ways, backward and Adam. Times are
 //! milliseconds a step, least and median; those of tiles are added up over threads. The
 //! floor of a section is what it reads and writes at least, over the bandwidth of
-//! the second-level cache (GB/s). The last line is the same as JSON.
+//! the second-level cache (GB/s). With gemm=yes the dense products of a deeper GCN's step
+//! are timed by themselves too, between steps. The last line is the same as JSON.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,6 +22,7 @@ use subgcon::config::{Preset, Settings};
 use subgcon::context::ContextSettings;
 use subgcon::io::contexts::ContextTable;
 use subgcon::io::store::Store;
+use subgcon::math::{Matrix, Write, gemm};
 use subgcon::progress::Silent;
 use subgcon::train::{Material, Sections, Trainer};
 use subgcon::transform::Transform;
@@ -35,6 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("steps", "200"),
         ("threads", "1"),
         ("bandwidth", "112"),
+        ("gemm", "no"),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
@@ -62,6 +66,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let transform = Transform::fit(&settings.features, features, adjacency, 0, &Silent)?;
     let material =
         Material { adjacency, features, contexts: &table.contexts, transform: &transform };
+    let first: Vec<u32> = (0..adjacency.nodes().min(settings.training.batch) as u32).collect();
+    let kind = settings.encoder.kind;
+    let assembler =
+        Assembler::new(adjacency, features, &table.contexts, &transform, kind, &settings.readout);
+    let batch = assembler.batch(&first, &Augmentation::NONE);
+    // As many rows as a batch has in the mean.
+    let contexts = &table.contexts;
+    let all: usize = (0..contexts.rows()).map(|row| contexts.nodes(row).len()).sum();
+    let mean = all * settings.training.batch / contexts.rows().max(1);
+    let mut products = if options["gemm"] == "yes" { Products::new(mean, &settings) } else { None };
     let mut trainer = Trainer::new(&settings, material)?;
     let mut times: Vec<[u64; NAMES.len()]> = Vec::new();
     let mut last = 0.0;
@@ -71,15 +85,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let Some(report) = trainer.advance()? else { break };
         let whole = started.elapsed().as_nanos() as u64;
         last = report.loss;
-        times.push(differences(trainer.sections().unwrap_or_default(), before, whole));
+        // In turn with the steps, so that both see the same machine.
+        let alone = products.as_mut().map_or(0, Products::time);
+        times.push(differences(trainer.sections().unwrap_or_default(), before, [alone, whole]));
     }
     // The first step allocates, and has no batch put together for it.
     let times = times.get(1..).unwrap_or_default();
-    let first: Vec<u32> = (0..adjacency.nodes().min(settings.training.batch) as u32).collect();
-    let kind = settings.encoder.kind;
-    let assembler =
-        Assembler::new(adjacency, features, &table.contexts, &transform, kind, &settings.readout);
-    let batch = assembler.batch(&first, &Augmentation::NONE);
     println!(
         "{} contexts, {} rows, {} units, {} arcs, {} inputs, {} threads; loss {last:.6}",
         batch.contexts(),
@@ -93,15 +104,68 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-const NAMES: [&str; 9] =
-    ["plan", "product", "aggregate", "collect", "contrast", "spread", "weights", "tiles", "step"];
+/// The dense products of one step of a deeper GCN by themselves: forward, and back to the
+/// weights and to the rows, for each layer but the first.
+struct Products {
+    layers: usize,
+    x: Matrix<f32>,
+    weight: Matrix<f32>,
+    d_y: Matrix<f32>,
+    y: Matrix<f32>,
+    d_weight: Matrix<f32>,
+}
 
-fn differences(after: Sections, before: Sections, whole: u64) -> [u64; NAMES.len()] {
+impl Products {
+    fn new(rows: usize, settings: &Settings) -> Option<Products> {
+        let width = settings.encoder.width;
+        let layers = settings.encoder.layers.checked_sub(1).filter(|&layers| layers > 0)?;
+        let filled = |rows: usize, salt: usize| {
+            let values = (0..rows * width).map(|at| ((at * 7 + salt) % 23) as f32 / 23.0 - 0.5);
+            Matrix::of(rows, width, values.collect())
+        };
+        Some(Products {
+            layers,
+            x: filled(rows, 1),
+            weight: filled(width, 2),
+            d_y: filled(rows, 3),
+            y: filled(rows, 4),
+            d_weight: filled(width, 5),
+        })
+    }
+
+    /// Nanoseconds.
+    fn time(&mut self) -> u64 {
+        let Products { layers, x, weight, d_y, y, d_weight } = self;
+        let started = Instant::now();
+        for _ in 0..*layers {
+            gemm(y, x.view(), weight.view(), Write::Set);
+            gemm(d_weight, x.view().transposed(), d_y.view(), Write::Add);
+            gemm(y, d_y.view(), weight.view().transposed(), Write::Set);
+        }
+        started.elapsed().as_nanos() as u64
+    }
+}
+
+/// Sections of a fused step, the dense products of a deeper one by themselves, and the whole.
+const NAMES: [&str; 10] = [
+    "plan",
+    "product",
+    "aggregate",
+    "collect",
+    "contrast",
+    "spread",
+    "weights",
+    "tiles",
+    "gemm",
+    "step",
+];
+
+fn differences(after: Sections, before: Sections, others: [u64; 2]) -> [u64; NAMES.len()] {
     let list = |s: Sections| {
         [s.plan, s.product, s.aggregate, s.collect, s.contrast, s.spread, s.weights, s.total]
     };
     let (after, before) = (list(after), list(before));
-    std::array::from_fn(|at| if at < 8 { after[at] - before[at] } else { whole })
+    std::array::from_fn(|at| if at < 8 { after[at] - before[at] } else { others[at - 8] })
 }
 
 fn report(times: &[[u64; NAMES.len()]], bytes: &[f64; NAMES.len()], bandwidth: f64) {
@@ -133,5 +197,5 @@ fn floors(batch: &Batch<f32>, settings: &Settings) -> [f64; NAMES.len()] {
     let product = entries * row;
     let adam = 6.0 * batch.inputs.width() as f64 * row;
     let whole = 2.0 * (product + arcs) + adam;
-    [0.0, product, arcs, 0.0, 0.0, arcs, product + adam, whole, whole]
+    [0.0, product, arcs, 0.0, 0.0, arcs, product + adam, whole, 0.0, whole]
 }

@@ -27,6 +27,7 @@ mod tests;
 
 use crate::batch::Members;
 use crate::config::{ObjectiveSettings, ReadoutSettings, Similarity};
+use crate::encoder::Prelu;
 use crate::math::{Matrix, Real};
 
 pub use negatives::{Pairs, draw};
@@ -95,7 +96,16 @@ pub fn summarize<T: Real>(
     readout::summarize(settings, rows, members)
 }
 
-/// Adds to `d_rows` the derivative of [`summarize`]; `summaries` is what it gave.
+/// As [`summarize`], of rows that are made while they are read.
+pub(crate) fn summarize_prelu<T: Real>(
+    settings: &ReadoutSettings,
+    rows: Prelu<'_, T>,
+    members: &Members<T>,
+) -> Matrix<T> {
+    readout::summarize_prelu(settings, rows, members)
+}
+
+/// Writes to `d_rows` the derivative of [`summarize`]; `summaries` is what it gave.
 pub fn d_summarize<T: Real>(
     settings: &ReadoutSettings,
     rows: &Matrix<T>,

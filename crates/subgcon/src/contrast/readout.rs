@@ -20,6 +20,7 @@ use rayon::prelude::*;
 
 use crate::batch::Members;
 use crate::config::{ReadoutKind, ReadoutSettings};
+use crate::encoder::Prelu;
 use crate::math::{Matrix, Real, add_scaled};
 
 /// (contexts, width).
@@ -46,7 +47,27 @@ pub(super) fn summarize<T: Real>(
     summaries
 }
 
-/// Adds to `d_rows`.
+/// As [`summarize`], of rows that are made while they are read; not for
+/// [`ReadoutKind::Max`].
+pub(super) fn summarize_prelu<T: Real>(
+    settings: &ReadoutSettings,
+    rows: Prelu<'_, T>,
+    members: &Members<T>,
+) -> Matrix<T> {
+    assert_ne!(settings.kind, ReadoutKind::Max, "reads its rows more than once");
+    let width = rows.z.width;
+    let mut summaries = Matrix::zeros(members.offsets.len() - 1, width);
+    summaries.values.par_chunks_mut(width.max(1)).enumerate().for_each(|(context, summary)| {
+        let (places, weights) = members.of(context);
+        places.iter().zip(weights).for_each(|(&row, &weight)| rows.add(row, weight, summary));
+        if settings.sigmoid {
+            summary.iter_mut().for_each(|x| *x = x.sigmoid());
+        }
+    });
+    summaries
+}
+
+/// Writes `d_rows`. Of `rows` only the shape is looked at but for [`ReadoutKind::Max`].
 pub(super) fn d_summarize<T: Real>(
     settings: &ReadoutSettings,
     rows: &Matrix<T>,
@@ -76,6 +97,7 @@ pub(super) fn d_summarize<T: Real>(
             },
         );
         d_rows.values.par_chunks_mut(width).enumerate().for_each(|(row, d_row)| {
+            d_row.fill(T::ZERO);
             for &(context, place) in seats.of(row) {
                 let start = context as usize * width;
                 let winners = &winners[start..start + d_row.len()];
@@ -90,6 +112,7 @@ pub(super) fn d_summarize<T: Real>(
         });
     } else {
         d_rows.values.par_chunks_mut(width).enumerate().for_each(|(row, d_row)| {
+            d_row.fill(T::ZERO);
             let terms = seats.of(row).iter();
             add_scaled(
                 d_row,
@@ -240,8 +263,24 @@ mod tests {
                     let wanted = naive(&settings, &rows, &members, at / 3, at % 3);
                     assert!((found - wanted).abs() < 1e-14, "{settings:?}");
                 }
-                let before = random(7, 3, 2);
-                let mut d = before.clone();
+                if settings.kind != ReadoutKind::Max {
+                    // The same rows as PReLU of others, with negative slopes among them.
+                    let slope = [0.5, -2.0, 1.0];
+                    let mut z = rows.clone();
+                    for (at, z) in z.values.iter_mut().enumerate() {
+                        *z = if slope[at % 3] > 0.0 && *z < 0.0 { *z / slope[at % 3] } else { *z };
+                    }
+                    let mut seen = rows.clone();
+                    let prelu = Prelu { z: &z, slope: &slope };
+                    (0..7).for_each(|row| prelu.write(row, seen.row_mut(row as usize)));
+                    let of_seen = summarize(&settings, &seen, &members);
+                    let of_prelu = summarize_prelu(&settings, prelu, &members);
+                    for (a, b) in of_prelu.values.iter().zip(&of_seen.values) {
+                        assert!((a - b).abs() < 1e-14, "{settings:?}");
+                    }
+                }
+                // Whatever lay there is written over.
+                let mut d = random(7, 3, 2);
                 d_summarize(&settings, &rows, &members, &summaries, &slopes, &mut d);
                 for at in 0..rows.values.len() {
                     let (kept, step) = (rows.values[at], 1e-5);
@@ -250,7 +289,7 @@ mod tests {
                     rows.values[at] = kept - step;
                     let wanted = (above - value(&rows)) / (2.0 * step);
                     rows.values[at] = kept;
-                    let found = d.values[at] - before.values[at];
+                    let found = d.values[at];
                     let far = (found - wanted).abs() / wanted.abs().max(1.0);
                     assert!(far < 1e-6, "{settings:?} {found} {wanted}");
                 }
@@ -276,7 +315,7 @@ mod tests {
         let slopes = Matrix::of(2, 2, vec![10.0, 20.0, 30.0, 40.0]);
         let mut d = Matrix::of(3, 2, vec![1.0; 6]);
         d_summarize(&settings, &rows, &members, &max, &slopes, &mut d);
-        assert_eq!(d.values, [31.0, 41.0, 11.0, 21.0, 1.0, 1.0]);
+        assert_eq!(d.values, [30.0, 40.0, 10.0, 20.0, 0.0, 0.0]);
     }
 
     #[test]

@@ -12,12 +12,11 @@
 //! - weights first, A (X W), one product a unit, for sparse features, where a product is
 //!   cheap, and for the first of several layers, where many rows show a unit.
 
-use std::borrow::Cow;
-
 use rayon::prelude::*;
 
 use super::rows::{add_one, add_scaled, chunk};
 use super::source::{Features, sparse_row};
+use super::spare::Spare;
 use crate::batch::{Arcs, Batch, Units};
 use crate::math::{Matrix, Real, rows_product};
 
@@ -51,9 +50,14 @@ impl<'a, T: Real> Seen<'a, T> {
     }
 
     /// X W for the wanted rows, (wanted, width).
-    pub(super) fn own(&self, wanted: &[u32], weight: &Matrix<T>) -> Matrix<T> {
+    pub(super) fn own(
+        &self,
+        wanted: &[u32],
+        weight: &Matrix<T>,
+        spare: &mut Spare<T>,
+    ) -> Matrix<T> {
         let places: Vec<u32> = wanted.iter().map(|&row| self.place[row as usize]).collect();
-        self.product(&places, weight)
+        self.product(&places, weight, spare)
     }
 
     /// (own X + A X) W for the wanted rows, (wanted, width).
@@ -63,15 +67,21 @@ impl<'a, T: Real> Seen<'a, T> {
         arcs: &Arcs<T>,
         own: Option<T>,
         weight: &Matrix<T>,
+        spare: &mut Spare<T>,
     ) -> Matrix<T> {
         if let (true, Features::Dense(x)) = (self.arcs_first, self.features) {
-            let mixed = mix(wanted, arcs, own, x, &self.place);
-            let mut out = Matrix::zeros(wanted.len(), weight.width);
+            let mut mixed = spare.take(wanted.len(), x.width);
+            mix(wanted, arcs, own, (x, &self.place), &mut mixed);
+            let mut out = spare.take(wanted.len(), weight.width);
             rows_product(mixed.view(), weight, &mut out);
+            spare.give(mixed);
             return out;
         }
-        let (y, place) = self.weighted(wanted, arcs, weight);
-        mix(wanted, arcs, own, &y, &place)
+        let (y, place) = self.weighted(wanted, arcs, weight, spare);
+        let mut out = spare.take(wanted.len(), y.width);
+        mix(wanted, arcs, own, (&y, &place), &mut out);
+        spare.give(y);
+        out
     }
 
     /// X W once for every unit that the wanted rows show or draw on, and where it lies for
@@ -81,6 +91,7 @@ impl<'a, T: Real> Seen<'a, T> {
         wanted: &[u32],
         arcs: &Arcs<T>,
         weight: &Matrix<T>,
+        spare: &mut Spare<T>,
     ) -> (Matrix<T>, Vec<u32>) {
         let rows = wanted.iter().flat_map(|row| std::iter::once(row).chain(drawn_on(arcs, *row)));
         let mut index = vec![NOWHERE; self.features.units()];
@@ -93,14 +104,20 @@ impl<'a, T: Real> Seen<'a, T> {
             }
         }
         let index_of = |&unit: &u32| if unit == NOWHERE { NOWHERE } else { index[unit as usize] };
-        (self.product(&units, weight), self.place.iter().map(index_of).collect())
+        (self.product(&units, weight, spare), self.place.iter().map(index_of).collect())
     }
 
     /// X W for some places.
-    fn product(&self, places: &[u32], weight: &Matrix<T>) -> Matrix<T> {
-        let mut y = Matrix::zeros(places.len(), weight.width);
+    fn product(&self, places: &[u32], weight: &Matrix<T>, spare: &mut Spare<T>) -> Matrix<T> {
+        let mut y = spare.take(places.len(), weight.width);
         match self.features {
-            Features::Dense(x) => rows_product(picked(x, places).view(), weight, &mut y),
+            Features::Dense(x) if are_all(places, x.rows) => rows_product(x.view(), weight, &mut y),
+            Features::Dense(x) => {
+                let mut picked = spare.take(places.len(), x.width);
+                for_rows(&mut picked, |at, row| row.copy_from_slice(x.row(places[at] as usize)));
+                rows_product(picked.view(), weight, &mut y);
+                spare.give(picked);
+            }
             Features::Sparse(x) => for_rows(&mut y, |at, y| {
                 sparse_row(x.unit(places[at] as usize), weight, y);
             }),
@@ -136,33 +153,26 @@ fn drawn_on<T: Real>(arcs: &Arcs<T>, row: u32) -> &[u32] {
     if arcs.offsets.len() < 2 { &[] } else { arcs.of(row as usize).0 }
 }
 
-/// own x(r) + Σ_j w(r, j) x(j) for the wanted rows.
+/// own x(r) + Σ_j w(r, j) x(j) for the wanted rows; `place` says where a row lies in x.
 fn mix<T: Real>(
     wanted: &[u32],
     arcs: &Arcs<T>,
     own: Option<T>,
-    x: &Matrix<T>,
-    place: &[u32],
-) -> Matrix<T> {
-    let mut mixed = Matrix::zeros(wanted.len(), x.width);
+    (x, place): (&Matrix<T>, &[u32]),
+    mixed: &mut Matrix<T>,
+) {
     let at = |row: u32| x.row(place[row as usize] as usize);
-    for_rows(&mut mixed, |i, mixed| {
+    for_rows(mixed, |i, mixed| {
+        mixed.fill(T::ZERO);
         if let Some(own) = own {
             add_one(mixed, (own, at(wanted[i])));
         }
         let (heads, weights) = arcs.of(wanted[i] as usize);
         add_scaled(mixed, heads.iter().zip(weights).map(|(&j, &w)| (w, at(j))));
     });
-    mixed
 }
 
-/// Rows of a matrix; the matrix itself where they are all of it.
-fn picked<'a, T: Real>(x: &'a Matrix<T>, places: &[u32]) -> Cow<'a, Matrix<T>> {
-    if places.len() == x.rows && places.iter().enumerate().all(|(at, &place)| at == place as usize)
-    {
-        return Cow::Borrowed(x);
-    }
-    let mut rows = Matrix::zeros(places.len(), x.width);
-    for_rows(&mut rows, |at, row| row.copy_from_slice(x.row(places[at] as usize)));
-    Cow::Owned(rows)
+/// Whether places are all there are, in order.
+fn are_all(places: &[u32], rows: usize) -> bool {
+    places.len() == rows && (0u32..).zip(places).all(|(at, &place)| at == place)
 }

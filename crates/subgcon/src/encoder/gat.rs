@@ -55,6 +55,12 @@ pub(super) struct Kept<T> {
     pub(super) z: Matrix<T>,
 }
 
+impl<T: Real> Kept<T> {
+    pub(super) fn give_to(self, spare: &mut Spare<T>) {
+        [self.y, self.scores, self.z].into_iter().for_each(|matrix| spare.give(matrix));
+    }
+}
+
 impl<T: Real> Gat<T> {
     pub(super) fn new(inputs: usize, width: usize, heads: usize, draw: &mut Draw) -> Gat<T> {
         assert!(heads > 0 && width.is_multiple_of(heads), "{heads} heads share {width} columns");
@@ -223,11 +229,18 @@ impl<T: Real> Gat<T> {
     }
 
     /// Some rows before bias and PReLU, each by itself.
-    pub(super) fn alone(&self, seen: &Seen<'_, T>, arcs: &Arcs<T>, wanted: &[u32]) -> Matrix<T> {
-        let (y, place) = seen.weighted(wanted, arcs, &self.weight);
+    pub(super) fn alone(
+        &self,
+        seen: &Seen<'_, T>,
+        arcs: &Arcs<T>,
+        wanted: &[u32],
+        spare: &mut Spare<T>,
+    ) -> Matrix<T> {
+        let (y, place) = seen.weighted(wanted, arcs, &self.weight, spare);
         let scores = self.scores(&y);
-        let mut z = Matrix::zeros(wanted.len(), y.width);
+        let mut z = spare.take(wanted.len(), y.width);
         for_rows(&mut z, |at, z| {
+            z.fill(T::ZERO);
             let (drawn_on, weights) = arcs.of(wanted[at] as usize);
             let places = drawn_on.iter().map(|&j| place[j as usize] as usize);
             let mut shares = vec![T::ZERO; weights.len() * self.attention_source.rows];
@@ -235,6 +248,7 @@ impl<T: Real> Gat<T> {
             attend(&scores, own, places.clone(), weights, &mut shares);
             blend(&y, &places, &shares, z);
         });
+        spare.give(y);
         z
     }
 }

@@ -64,13 +64,14 @@ impl<T: Real> Gcn<T> {
         fields
     }
 
-    /// Rows, and what stood before PReLU.
+    /// Rows where they are wanted, and what stood before PReLU.
     pub(super) fn forward(
         &self,
         at: &Source<'_, T>,
         arcs: &Arcs<T>,
+        wants_rows: bool,
         spare: &mut Spare<T>,
-    ) -> (Matrix<T>, Matrix<T>) {
+    ) -> (Option<Matrix<T>>, Matrix<T>) {
         let (rows, width) = (at.shown(), self.bias.len());
         let product = |weight: &Matrix<T>, spare: &mut Spare<T>| {
             let mut y = spare.take(at.units(), width);
@@ -80,8 +81,13 @@ impl<T: Real> Gcn<T> {
         let y = product(&self.weight, spare);
         let skip = self.skip.as_ref().map(|weight| product(weight, spare));
         let own = skip.as_ref().map(|skip| (T::ONE, skip));
-        let (mut z, mut out) = (spare.take(rows, width), spare.take(rows, width));
-        Spread { y: &y, own, bias: &self.bias, slope: &self.slope }.run(at, arcs, &mut z, &mut out);
+        let mut z = spare.take(rows, width);
+        let mut out = wants_rows.then(|| spare.take(rows, width));
+        let spread = Spread { y: &y, own, bias: &self.bias, slope: &self.slope };
+        match &mut out {
+            Some(out) => spread.run(at, arcs, &mut z, out),
+            None => spread.run_before_prelu(at, arcs, &mut z),
+        }
         spare.give(y);
         skip.into_iter().for_each(|skip| spare.give(skip));
         (out, z)
@@ -132,11 +138,18 @@ impl<T: Real> Gcn<T> {
     }
 
     /// Some rows before bias and PReLU, each by itself.
-    pub(super) fn alone(&self, seen: &Seen<'_, T>, arcs: &Arcs<T>, wanted: &[u32]) -> Matrix<T> {
-        let mut z = seen.mixed(wanted, arcs, None, &self.weight);
+    pub(super) fn alone(
+        &self,
+        seen: &Seen<'_, T>,
+        arcs: &Arcs<T>,
+        wanted: &[u32],
+        spare: &mut Spare<T>,
+    ) -> Matrix<T> {
+        let mut z = seen.mixed(wanted, arcs, None, &self.weight, spare);
         if let Some(skip) = &self.skip {
-            let own = seen.own(wanted, skip);
+            let own = seen.own(wanted, skip, spare);
             super::rows::add(&mut z.values, &own.values);
+            spare.give(own);
         }
         z
     }

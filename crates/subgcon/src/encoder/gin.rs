@@ -47,6 +47,12 @@ pub(super) struct Kept<T> {
     pub(super) z: Matrix<T>,
 }
 
+impl<T: Real> Kept<T> {
+    pub(super) fn give_to(self, spare: &mut Spare<T>) {
+        [self.y, self.t, self.z].into_iter().for_each(|matrix| spare.give(matrix));
+    }
+}
+
 impl<T: Real> Gin<T> {
     pub(super) fn new(inputs: usize, width: usize, draw: &mut Draw) -> Gin<T> {
         let (zeros, slopes) = (vec![T::ZERO; width], vec![T::of(SLOPE); width]);
@@ -135,9 +141,9 @@ impl<T: Real> Gin<T> {
         gemm(&mut d.weight2, u.view().transposed(), d_z.view(), Write::Add);
         let mut d_u = u;
         gemm(&mut d_u, d_z.view(), self.weight2.view().transposed(), Write::Set);
-        let mut d_t = d_z;
-        prelu::backward(&kept.t, &self.slope1, &d_u, &mut d_t, (&mut d.bias1, &mut d.slope1));
-        spare.give(d_u);
+        spare.give(d_z);
+        let mut d_t = d_u;
+        prelu::backward(&kept.t, &self.slope1, &mut d_t, (&mut d.bias1, &mut d.slope1));
 
         let mut d_epsilon = [T::ZERO];
         add_over_rows(&mut d_epsilon, rows, |rows, sum| {
@@ -159,12 +165,18 @@ impl<T: Real> Gin<T> {
     }
 
     /// Some rows before the outer bias and PReLU, each by itself.
-    pub(super) fn alone(&self, seen: &Seen<'_, T>, arcs: &Arcs<T>, wanted: &[u32]) -> Matrix<T> {
-        let mut t = seen.mixed(wanted, arcs, Some(T::ONE + self.epsilon), &self.weight1);
-        let mut u = Matrix::zeros(t.rows, t.width);
-        prelu::biased(&mut t, &self.bias1, &self.slope1, &mut u);
-        let mut z = t;
-        rows_product(u.view(), &self.weight2, &mut z);
+    pub(super) fn alone(
+        &self,
+        seen: &Seen<'_, T>,
+        arcs: &Arcs<T>,
+        wanted: &[u32],
+        spare: &mut Spare<T>,
+    ) -> Matrix<T> {
+        let mut t = seen.mixed(wanted, arcs, Some(T::ONE + self.epsilon), &self.weight1, spare);
+        prelu::in_place(&mut t, &self.bias1, &self.slope1);
+        let mut z = spare.take(t.rows, self.weight2.width);
+        rows_product(t.view(), &self.weight2, &mut z);
+        spare.give(t);
         z
     }
 }

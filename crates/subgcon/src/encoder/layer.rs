@@ -38,13 +38,21 @@ pub(super) enum Kept<T> {
     Gin(gin::Kept<T>),
 }
 
-impl<T> Kept<T> {
+impl<T: Real> Kept<T> {
     /// What stood before the last PReLU.
     pub(super) fn z(&self) -> &Matrix<T> {
         match self {
             Kept::Z(z) => z,
             Kept::Gat(kept) => &kept.z,
             Kept::Gin(kept) => &kept.z,
+        }
+    }
+
+    pub(super) fn give_to(self, spare: &mut Spare<T>) {
+        match self {
+            Kept::Z(z) => spare.give(z),
+            Kept::Gat(kept) => kept.give_to(spare),
+            Kept::Gin(kept) => kept.give_to(spare),
         }
     }
 }
@@ -137,28 +145,30 @@ impl<T: Real> Layer<T> {
         }
     }
 
+    /// Rows, which need not be made where they are not wanted, and what is kept.
     pub(super) fn forward(
         &self,
         at: &Source<'_, T>,
         arcs: &Arcs<T>,
+        wants_rows: bool,
         spare: &mut Spare<T>,
-    ) -> (Matrix<T>, Kept<T>) {
+    ) -> (Option<Matrix<T>>, Kept<T>) {
         match self {
             Layer::Gcn(layer) => {
-                let (out, z) = layer.forward(at, arcs, spare);
+                let (out, z) = layer.forward(at, arcs, wants_rows, spare);
                 (out, Kept::Z(z))
             }
             Layer::Gat(layer) => {
                 let (out, kept) = layer.forward(at, arcs, spare);
-                (out, Kept::Gat(kept))
+                (Some(out), Kept::Gat(kept))
             }
             Layer::Gin(layer) => {
                 let (out, kept) = layer.forward(at, arcs, spare);
-                (out, Kept::Gin(kept))
+                (Some(out), Kept::Gin(kept))
             }
             Layer::Mlp(layer) => {
                 let (out, z) = layer.forward(at, spare);
-                (out, Kept::Z(z))
+                (Some(out), Kept::Z(z))
             }
         }
     }
@@ -192,17 +202,22 @@ impl<T: Real> Layer<T> {
     }
 
     /// Some rows, each by itself.
-    pub(super) fn alone(&self, seen: &Seen<'_, T>, arcs: &Arcs<T>, wanted: &[u32]) -> Matrix<T> {
+    pub(super) fn alone(
+        &self,
+        seen: &Seen<'_, T>,
+        arcs: &Arcs<T>,
+        wanted: &[u32],
+        spare: &mut Spare<T>,
+    ) -> Matrix<T> {
         let mut z = match self {
-            Layer::Gcn(layer) => layer.alone(seen, arcs, wanted),
-            Layer::Gat(layer) => layer.alone(seen, arcs, wanted),
-            Layer::Gin(layer) => layer.alone(seen, arcs, wanted),
-            Layer::Mlp(layer) => layer.alone(seen, wanted),
+            Layer::Gcn(layer) => layer.alone(seen, arcs, wanted, spare),
+            Layer::Gat(layer) => layer.alone(seen, arcs, wanted, spare),
+            Layer::Gin(layer) => layer.alone(seen, arcs, wanted, spare),
+            Layer::Mlp(layer) => layer.alone(seen, wanted, spare),
         };
         let (bias, slope) = self.last();
-        let mut out = Matrix::zeros(z.rows, z.width);
-        prelu::biased(&mut z, bias, slope, &mut out);
-        out
+        prelu::in_place(&mut z, bias, slope);
+        z
     }
 }
 

@@ -82,7 +82,12 @@ impl<T: Real> Mlp<T> {
     }
 
     /// Some rows before bias and PReLU, each by itself.
-    pub(super) fn alone(&self, seen: &Seen<'_, T>, wanted: &[u32]) -> Matrix<T> {
-        seen.own(wanted, &self.weight)
+    pub(super) fn alone(
+        &self,
+        seen: &Seen<'_, T>,
+        wanted: &[u32],
+        spare: &mut Spare<T>,
+    ) -> Matrix<T> {
+        seen.own(wanted, &self.weight, spare)
     }
 }

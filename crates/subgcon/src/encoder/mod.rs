@@ -4,8 +4,8 @@
 //! the layer's own type. All of them are written for any [`Real`]: `f64` is what
 //! central differences check.
 //!
-//! Every layer ends as PReLU(z + bias). What forward keeps of a layer is z, (rows, width):
-//! the rows themselves are had from it. `source` says what a layer multiplies,
+//! Every layer ends as PReLU(z + bias). Forward keeps z, (rows, width), of every layer, and
+//! the rows of those that another follows. `source` says what a layer multiplies,
 //! `spread` goes along the arcs and back, `alone` makes rows for embedding.
 
 mod alone;
@@ -32,13 +32,14 @@ use alone::Seen;
 use init::Draw;
 use layer::{Kept, Paths};
 use source::Source;
-use spare::Spare;
 
 pub use gat::Gat;
 pub use gcn::Gcn;
 pub use gin::Gin;
 pub use layer::Layer;
 pub use mlp::Mlp;
+pub(crate) use prelu::Prelu;
+pub(crate) use spare::Spare;
 
 /// A parameter with its name, to be saved or moved.
 #[derive(Debug)]
@@ -70,9 +71,23 @@ impl EncoderKind {
     }
 }
 
-/// What forward keeps for backward, a layer each.
+/// What forward keeps for backward.
 #[derive(Debug)]
-pub struct Tape<T>(Vec<Kept<T>>);
+pub struct Tape<T> {
+    /// A layer each.
+    kept: Vec<Kept<T>>,
+    /// Rows of every layer but the last. They could be had from `kept`, but making them
+    /// again is a pass over memory that a large step feels.
+    hidden: Vec<Matrix<T>>,
+}
+
+impl<T: Real> Tape<T> {
+    /// When backward is done.
+    pub(crate) fn give_to(self, spare: &mut Spare<T>) {
+        self.kept.into_iter().for_each(|kept| kept.give_to(spare));
+        self.hidden.into_iter().for_each(|rows| spare.give(rows));
+    }
+}
 
 impl<T: Real> Encoder<T> {
     /// Random weights (Xavier, uniform), zero biases, slopes of 0.25.
@@ -117,18 +132,35 @@ impl<T: Real> Encoder<T> {
 
     /// Rows of the last layer, (rows, width), and what backward needs.
     pub fn forward(&self, batch: &Batch<T>) -> (Matrix<T>, Tape<T>) {
-        let mut spare = Spare::new();
-        let mut tape = Vec::with_capacity(self.layers.len());
+        let (rows, tape) = self.forward_with(batch, true, &mut Spare::new());
+        (rows.expect("they were wanted"), tape)
+    }
+
+    /// As [`Encoder::forward`], written over matrices that are done with. Where rows of the
+    /// last layer are not wanted they need not be made: the tape holds what PReLU makes
+    /// them from.
+    pub(crate) fn forward_with(
+        &self,
+        batch: &Batch<T>,
+        wants_rows: bool,
+        spare: &mut Spare<T>,
+    ) -> (Option<Matrix<T>>, Tape<T>) {
+        let mut tape = Tape { kept: Vec::new(), hidden: Vec::new() };
         let mut rows: Option<Matrix<T>> = None;
-        for layer in &self.layers {
-            let at = rows.as_ref().map_or_else(|| Source::batch(batch), Source::rows);
-            let (out, kept) = layer.forward(&at, &batch.arcs, &mut spare);
-            tape.push(kept);
-            if let Some(before) = rows.replace(out) {
-                spare.give(before);
-            }
+        for (at, layer) in self.layers.iter().enumerate() {
+            let source = rows.as_ref().map_or_else(|| Source::batch(batch), Source::rows);
+            let wanted = wants_rows || at + 1 < self.layers.len();
+            let (out, kept) = layer.forward(&source, &batch.arcs, wanted, spare);
+            tape.kept.push(kept);
+            tape.hidden.extend(std::mem::replace(&mut rows, out));
         }
-        (rows.expect("an encoder has layers"), Tape(tape))
+        (rows, tape)
+    }
+
+    /// What the rows of the last layer are made from: z, (rows, width), and slopes.
+    pub(crate) fn last_prelu<'a>(&'a self, tape: &'a Tape<T>) -> Prelu<'a, T> {
+        let (layer, kept) = self.layers.last().zip(tape.kept.last()).expect("there are layers");
+        Prelu { z: kept.z(), slope: layer.last().1 }
     }
 
     /// Adds the derivatives by all parameters, given those by the rows.
@@ -139,26 +171,27 @@ impl<T: Real> Encoder<T> {
         d_rows: &Matrix<T>,
         d: &mut Encoder<T>,
     ) {
-        let mut spare = Spare::new();
+        self.backward_with(batch, tape, d_rows.clone(), d, &mut Spare::new());
+    }
+
+    /// As [`Encoder::backward`], written over matrices that are done with.
+    pub(crate) fn backward_with(
+        &self,
+        batch: &Batch<T>,
+        tape: &Tape<T>,
+        d_rows: Matrix<T>,
+        d: &mut Encoder<T>,
+        spare: &mut Spare<T>,
+    ) {
         let paths = Paths::of(&batch.arcs, &self.layers);
-        let mut d_out: Option<Matrix<T>> = None;
+        let mut d_out = Some(d_rows);
         for (at, (layer, d)) in self.layers.iter().zip(&mut d.layers).enumerate().rev() {
-            let kept = &tape.0[at];
-            let z = kept.z();
-            let mut d_z = spare.take(z.rows, z.width);
-            let d_last = d_out.as_ref().unwrap_or(d_rows);
-            prelu::backward(z, layer.last().1, d_last, &mut d_z, d.last_mut());
-            d_out.into_iter().for_each(|d_out| spare.give(d_out));
-            // The rows before: a pass over z is little beside a product with them.
-            let before = (at > 0).then(|| {
-                let z = tape.0[at - 1].z();
-                let mut rows = spare.take(z.rows, z.width);
-                prelu::forward(z, self.layers[at - 1].last().1, &mut rows);
-                rows
-            });
-            let source = before.as_ref().map_or_else(|| Source::batch(batch), Source::rows);
-            d_out = layer.backward((&source, kept), &paths, d_z, d, at > 0, &mut spare);
-            before.into_iter().for_each(|rows| spare.give(rows));
+            let kept = &tape.kept[at];
+            let mut d_z = d_out.expect("only the first layer is not asked for its source");
+            prelu::backward(kept.z(), layer.last().1, &mut d_z, d.last_mut());
+            let before = at.checked_sub(1).map(|before| &tape.hidden[before]);
+            let source = before.map_or_else(|| Source::batch(batch), Source::rows);
+            d_out = layer.backward((&source, kept), &paths, d_z, d, at > 0, spare);
         }
     }
 
@@ -171,6 +204,16 @@ impl<T: Real> Encoder<T> {
     /// rounding, but made alone. A row's bits do not depend on what else is
     /// wanted or in the batch.
     pub fn rows(&self, batch: &Batch<T>, wanted: &[u32]) -> Matrix<T> {
+        self.rows_with(batch, wanted, &mut Spare::new())
+    }
+
+    /// As [`Encoder::rows`], written over matrices that are done with.
+    pub(crate) fn rows_with(
+        &self,
+        batch: &Batch<T>,
+        wanted: &[u32],
+        spare: &mut Spare<T>,
+    ) -> Matrix<T> {
         // What is wanted of each layer, last to first.
         let mut wanted_of = vec![wanted.to_vec()];
         for _ in 1..self.layers.len() {
@@ -184,8 +227,8 @@ impl<T: Real> Encoder<T> {
                 None => Seen::batch(batch, self.layers.len()),
                 Some(rows) => Seen::rows(rows, &wanted_of[at - 1], batch.rows()),
             };
-            let out = layer.alone(&seen, &batch.arcs, wanted);
-            made = Some(out);
+            let out = layer.alone(&seen, &batch.arcs, wanted, spare);
+            made.replace(out).into_iter().for_each(|before| spare.give(before));
         }
         made.expect("an encoder has layers")
     }

@@ -6,6 +6,7 @@
 
 use rayon::prelude::*;
 
+use super::alone::for_rows;
 use super::rows::{add, chunk};
 use crate::math::{Matrix, Real};
 
@@ -13,6 +14,51 @@ use crate::math::{Matrix, Real};
 pub(super) fn row<T: Real>(z: &[T], slope: &[T], out: &mut [T]) {
     for ((out, &z), &slope) in out.iter_mut().zip(z).zip(slope) {
         *out = if z > T::ZERO { z } else { slope * z };
+    }
+}
+
+/// z = PReLU(z + bias).
+pub(super) fn in_place<T: Real>(z: &mut Matrix<T>, bias: &[T], slope: &[T]) {
+    for_rows(z, |_, z| {
+        for ((z, &bias), &slope) in z.iter_mut().zip(bias).zip(slope) {
+            let before = *z + bias;
+            *z = if before > T::ZERO { before } else { slope * before };
+        }
+    });
+}
+
+/// Rows that nobody wrote down: PReLU(z), made where they are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Prelu<'a, T> {
+    pub(crate) z: &'a Matrix<T>,
+    pub(crate) slope: &'a [T],
+}
+
+impl<T: Real> Prelu<'_, T> {
+    pub(crate) fn write(&self, at: u32, out: &mut [T]) {
+        row(self.z.row(at as usize), self.slope, out);
+    }
+
+    /// out += factor · row.
+    pub(crate) fn add(&self, at: u32, factor: T, out: &mut [T]) {
+        let z = self.z.row(at as usize);
+        for ((out, &z), &slope) in out.iter_mut().zip(z).zip(self.slope) {
+            *out += factor * if z > T::ZERO { z } else { slope * z };
+        }
+    }
+}
+
+/// Backward, one row.
+fn d_row<T: Real>(z: &[T], slope: &[T], d: &mut [T], d_bias: &mut [T], d_slope: &mut [T]) {
+    // Three loops, not one: with so many slices at once the compiler gives up on vectors.
+    for ((d_slope, &z), &d) in d_slope.iter_mut().zip(z).zip(&*d) {
+        *d_slope += (if z > T::ZERO { T::ZERO } else { z }) * d;
+    }
+    for ((d, &z), &slope) in d.iter_mut().zip(z).zip(slope) {
+        *d = (if z > T::ZERO { T::ONE } else { slope }) * *d;
+    }
+    for (d_bias, &d) in d_bias.iter_mut().zip(&*d) {
+        *d_bias += d;
     }
 }
 
@@ -37,32 +83,21 @@ pub(super) fn biased<T: Real>(z: &mut Matrix<T>, bias: &[T], slope: &[T], out: &
     });
 }
 
-/// d_z = d_out · PReLU'(z); adds to the derivatives by the slopes and by a bias that
-/// was added just before.
+/// From the derivative by what comes out to that by z, in place: d · PReLU'(z). Adds to the
+/// derivatives by the slopes and by a bias that was added just before.
 pub(super) fn backward<T: Real>(
     z: &Matrix<T>,
     slope: &[T],
-    d_out: &Matrix<T>,
-    d_z: &mut Matrix<T>,
+    d: &mut Matrix<T>,
     (d_bias, d_slope): (&mut [T], &mut [T]),
 ) {
     let (width, size) = (z.width, chunk(z.width) * z.width);
-    let places = d_z.values.par_chunks_mut(size).zip(z.values.par_chunks(size));
+    let places = d.values.par_chunks_mut(size).zip(z.values.par_chunks(size));
     let parts: Vec<(Vec<T>, Vec<T>)> = places
-        .zip(d_out.values.par_chunks(size))
-        .map(|((d_z, z), d_out)| {
+        .map(|(d, z)| {
             let (mut d_bias, mut d_slope) = (vec![T::ZERO; width], vec![T::ZERO; width]);
-            let rows = d_z.chunks_exact_mut(width).zip(z.chunks_exact(width));
-            for ((d_z, z), d_out) in rows.zip(d_out.chunks_exact(width)) {
-                // Three loops, not one: with so many slices at once the compiler gives up
-                // on vectors.
-                for (((d_z, &z), &d), &slope) in d_z.iter_mut().zip(z).zip(d_out).zip(slope) {
-                    *d_z = (if z > T::ZERO { T::ONE } else { slope }) * d;
-                }
-                for ((d_slope, &z), &d) in d_slope.iter_mut().zip(z).zip(d_out) {
-                    *d_slope += (if z > T::ZERO { T::ZERO } else { z }) * d;
-                }
-                add(&mut d_bias, d_z);
+            for (d, z) in d.chunks_exact_mut(width).zip(z.chunks_exact(width)) {
+                d_row(z, slope, d, &mut d_bias, &mut d_slope);
             }
             (d_bias, d_slope)
         })
@@ -84,10 +119,10 @@ mod tests {
         let mut out = Matrix::zeros(2, 3);
         forward(&z, &slope, &mut out);
         assert_eq!(out.values, [1.0, -0.5, 0.0, -2.0, 3.0, 1.0]);
-        let d_out = Matrix::of(2, 3, vec![1.0, 10.0, 3.0, 2.0, 1.0, 5.0]);
-        let (mut d_z, mut d_bias, mut d_slope) = (Matrix::zeros(2, 3), [1.0; 3], [0.0; 3]);
-        backward(&z, &slope, &d_out, &mut d_z, (&mut d_bias, &mut d_slope));
-        assert_eq!(d_z.values, [1.0, 2.5, -3.0, 1.0, 1.0, -5.0]);
+        let mut d = Matrix::of(2, 3, vec![1.0, 10.0, 3.0, 2.0, 1.0, 5.0]);
+        let (mut d_bias, mut d_slope) = ([1.0; 3], [0.0; 3]);
+        backward(&z, &slope, &mut d, (&mut d_bias, &mut d_slope));
+        assert_eq!(d.values, [1.0, 2.5, -3.0, 1.0, 1.0, -5.0]);
         assert_eq!(d_bias, [3.0, 4.5, -7.0]);
         assert_eq!(d_slope, [-8.0, -20.0, -5.0]);
     }

@@ -11,6 +11,7 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 
+use super::alone::for_rows;
 use super::prelu;
 use super::rows::{add_one, add_scaled, chunk};
 use super::source::Source;
@@ -28,6 +29,7 @@ pub(super) struct Spread<'a, T> {
 }
 
 impl<T: Real> Spread<'_, T> {
+    /// z and PReLU of it.
     pub(super) fn run(
         &self,
         at: &Source<'_, T>,
@@ -41,16 +43,26 @@ impl<T: Real> Spread<'_, T> {
         chunks.enumerate().for_each(|(chunk, (z, out))| {
             let pairs = z.chunks_exact_mut(width).zip(out.chunks_exact_mut(width));
             for (row, (z, out)) in (chunk * rows..).zip(pairs) {
-                z.copy_from_slice(self.bias);
-                if let Some((own, v)) = self.own {
-                    add_one(z, (own, v.row(at.unit(row))));
-                }
-                let (heads, weights) = arcs.of(row);
-                let terms = heads.iter().zip(weights);
-                add_scaled(z, terms.map(|(&j, &w)| (w, self.y.row(at.unit(j as usize)))));
+                self.row(at, arcs, row, z);
                 prelu::row(z, self.slope, out);
             }
         });
+    }
+
+    /// z alone.
+    pub(super) fn run_before_prelu(&self, at: &Source<'_, T>, arcs: &Arcs<T>, z: &mut Matrix<T>) {
+        for_rows(z, |row, z| self.row(at, arcs, row, z));
+    }
+
+    #[inline]
+    fn row(&self, at: &Source<'_, T>, arcs: &Arcs<T>, row: usize, z: &mut [T]) {
+        z.copy_from_slice(self.bias);
+        if let Some((own, v)) = self.own {
+            add_one(z, (own, v.row(at.unit(row))));
+        }
+        let (heads, weights) = arcs.of(row);
+        let terms = heads.iter().zip(weights);
+        add_scaled(z, terms.map(|(&j, &w)| (w, self.y.row(at.unit(j as usize)))));
     }
 }
 

@@ -7,13 +7,16 @@
 //! memory that the caller gives (which may be a mapped file, so that they need
 //! not fit), tile after tile of up to [`TILE`] columns, each (nodes, tile width).
 
+use std::sync::{Mutex, PoisonError};
+
 use rayon::prelude::*;
 
 use super::Model;
-use crate::batch::{Assembler, Augmentation, Inputs};
+use crate::batch::{Assembler, Augmentation, Batch, Inputs};
 use crate::config::{BlockSettings, EncoderKind, Pick, ReadoutKind, ReadoutSettings, Source};
 use crate::context::{Contexts, Flags};
 use crate::contrast::summarize;
+use crate::encoder::Spare;
 use crate::error::Result;
 use crate::graph::{Adjacency, Features, Smoother};
 use crate::math::{Matrix, center_and_scale};
@@ -23,7 +26,7 @@ use crate::progress::Progress;
 const TILE: usize = 64;
 
 /// Nodes whose rows are computed together. It decides nothing but speed.
-pub(super) const CHUNK: usize = 512;
+pub(super) const CHUNK: usize = 256;
 
 /// How an embedding came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +67,8 @@ pub struct Embedder<'a> {
     assembler: Assembler<'a>,
     /// Smoothed rows of each block, where it has them.
     smoothed: Vec<Option<&'a [f32]>>,
+    /// For the encoder to write over, one for each chunk in work.
+    spare: Mutex<Vec<Spare<f32>>>,
 }
 
 impl<'a> Embedder<'a> {
@@ -84,7 +89,15 @@ impl<'a> Embedder<'a> {
             &BY_MASS,
         );
         let smoothed = vec![None; model.settings.output.len()];
-        Ok(Embedder { model, adjacency, features, contexts, assembler, smoothed })
+        Ok(Embedder {
+            model,
+            adjacency,
+            features,
+            contexts,
+            assembler,
+            smoothed,
+            spare: Mutex::default(),
+        })
     }
 
     /// Numbers that [`Embedder::smooth`] needs room for.
@@ -188,15 +201,24 @@ impl<'a> Embedder<'a> {
                     EncoderKind::Mlp => self.assembler.lone_centers(nodes),
                     _ => self.assembler.batch(nodes, &Augmentation::NONE),
                 };
-                model.encoder.centers(&batch)
+                self.encode(&batch, &batch.centers)
             }
             (Source::Encoder, Pick::Context) => {
                 let batch = self.assembler.batch(nodes, &Augmentation::NONE);
                 let all: Vec<u32> = (0..batch.rows() as u32).collect();
-                let rows = model.encoder.rows(&batch, &all);
+                let rows = self.encode(&batch, &all);
                 summarize(&BY_MASS, &rows, &batch.members)
             }
         }
+    }
+
+    /// Some rows of a batch by the encoder.
+    fn encode(&self, batch: &Batch<f32>, wanted: &[u32]) -> Matrix<f32> {
+        let lock = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spare = lock().pop().unwrap_or_else(Spare::new);
+        let rows = self.model.encoder.rows_with(batch, wanted, &mut spare);
+        lock().push(spare);
+        rows
     }
 
     /// Embeddings of some different nodes, row after row into `out`, on all threads of

@@ -8,8 +8,10 @@ use super::adam::{Adam, Moments};
 use super::fused::{Arrays, Fused};
 use crate::batch::Batch;
 use crate::config::{ObjectiveSettings, ReadoutKind, ReadoutSettings, Settings};
-use crate::contrast::{Pairs, contrast, d_summarize, judge, named_pairs, summarize};
-use crate::encoder::{Encoder, Gcn, Layer};
+use crate::contrast::{
+    Pairs, contrast, d_summarize, judge, named_pairs, summarize, summarize_prelu,
+};
+use crate::encoder::{Encoder, Gcn, Layer, Spare};
 use crate::math::{Matrix, Real, Simd};
 
 /// What a step tells.
@@ -110,13 +112,14 @@ pub struct General<T> {
     /// Their moments.
     pub moments: Moments<T>,
     gradient: Encoder<T>,
+    spare: Spare<T>,
 }
 
 impl<T: Real> General<T> {
     /// Starts from parameters and moments.
     pub fn new(encoder: Encoder<T>, moments: Moments<T>) -> General<T> {
         let gradient = encoder.zeros_like();
-        General { encoder, moments, gradient }
+        General { encoder, moments, gradient, spare: Spare::new() }
     }
 
     /// Value and gradient at the present parameters.
@@ -127,12 +130,24 @@ impl<T: Real> General<T> {
         batch: &Batch<T>,
         pairs: &Pairs,
     ) -> (Outcome, &mut Encoder<T>) {
-        let (rows, tape) = self.encoder.forward(batch);
-        let summaries = summarize(readout, &rows, &batch.members);
-        let centers = pick(&rows, &batch.centers);
+        let spare = &mut self.spare;
+        let wants_rows = readout.kind == ReadoutKind::Max;
+        let (rows, tape) = self.encoder.forward_with(batch, wants_rows, spare);
+        let last = self.encoder.last_prelu(&tape);
+        let (summaries, centers) = match &rows {
+            Some(rows) => (summarize(readout, rows, &batch.members), pick(rows, &batch.centers)),
+            None => {
+                let mut centers = Matrix::zeros(batch.contexts(), last.z.width);
+                for (at, &row) in batch.centers.iter().enumerate() {
+                    last.write(row, centers.row_mut(at));
+                }
+                (summarize_prelu(readout, last, &batch.members), centers)
+            }
+        };
         let made = contrast(objective, pairs, &centers, &summaries);
-        let mut d_rows = Matrix::zeros(rows.rows, rows.width);
-        d_summarize(readout, &rows, &batch.members, &summaries, &made.d_summaries, &mut d_rows);
+        let mut d_rows = spare.take(last.z.rows, last.z.width);
+        let seen = rows.as_ref().unwrap_or(last.z);
+        d_summarize(readout, seen, &batch.members, &summaries, &made.d_summaries, &mut d_rows);
         for (context, &row) in batch.centers.iter().enumerate() {
             let d_center = made.d_centers.row(context);
             d_rows.row_mut(row as usize).iter_mut().zip(d_center).for_each(|(d, &more)| *d += more);
@@ -140,7 +155,9 @@ impl<T: Real> General<T> {
         for parameter in self.gradient.parameters() {
             parameter.values.fill(T::ZERO);
         }
-        self.encoder.backward(batch, &tape, &d_rows, &mut self.gradient);
+        rows.into_iter().for_each(|rows| spare.give(rows));
+        self.encoder.backward_with(batch, &tape, d_rows, &mut self.gradient, spare);
+        tape.give_to(spare);
         (Outcome { loss: made.loss, retrieval: made.retrieval }, &mut self.gradient)
     }
 
