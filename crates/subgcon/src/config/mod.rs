@@ -319,6 +319,9 @@ pub struct BlockSettings {
     pub source: Source,
     /// The centre's row, or a sum over the context.
     pub pick: Pick,
+    /// Scale rows to norm 1 before they are smoothed. A contrast of cosines learns
+    /// directions; without this long rows would speak for their neighbours.
+    pub unit_rows: bool,
     /// Smoothing over the whole graph afterwards.
     pub smoothing: Option<Smoothing>,
     /// Subtract the mean row of the training graph.
@@ -406,6 +409,7 @@ impl Default for BlockSettings {
         BlockSettings {
             source: Source::Encoder,
             pick: Pick::Center,
+            unit_rows: false,
             smoothing: None,
             center: false,
             norm: None,

@@ -63,6 +63,7 @@ impl Preset {
                 let block = |source| BlockSettings {
                     source,
                     pick: Pick::Center,
+                    unit_rows: source == Source::Encoder,
                     smoothing: Some(pagerank),
                     center: true,
                     norm: Some(1.0),
@@ -71,6 +72,7 @@ impl Preset {
                     features: FeatureSettings {
                         rows: RowScale::Norm(1.0),
                         projection: Some(ProjectionSettings {
+                            width: 128,
                             norm: Some(1.0),
                             ..ProjectionSettings::default()
                         }),
@@ -78,6 +80,7 @@ impl Preset {
                     },
                     encoder: EncoderSettings {
                         kind: EncoderKind::Mlp,
+                        layers: 2,
                         width: 256,
                         ..plain.encoder
                     },
@@ -88,16 +91,16 @@ impl Preset {
                         directions: Directions::Both,
                     },
                     augmentation: AugmentationSettings {
-                        mask_features: 0.5,
+                        mask_features: 0.3,
                         separate_masks: true,
                         drop_edges: 0.0,
                     },
                     optimizer: OptimizerSettings {
-                        rate: 3e-3,
+                        rate: 5e-3,
                         decay: Decay::Cosine,
                         ..plain.optimizer
                     },
-                    training: TrainingSettings { steps: 100, batch: 400, ..plain.training },
+                    training: TrainingSettings { steps: 60, batch: 400, ..plain.training },
                     output: vec![block(Source::Encoder), block(Source::Features)],
                     ..plain
                 }

@@ -165,6 +165,16 @@ impl<'a> Embedder<'a> {
 
     /// Rows of one block before smoothing, centring and scaling. `nodes` are different.
     pub(super) fn plain(&self, block: usize, nodes: &[u32]) -> Matrix<f32> {
+        let mut rows = self.rows_of(block, nodes);
+        if self.model.settings.output[block].unit_rows {
+            let width = rows.width.max(1);
+            let each = rows.values.chunks_exact_mut(width);
+            each.for_each(|row| center_and_scale(row, None, Some(1.0)));
+        }
+        rows
+    }
+
+    fn rows_of(&self, block: usize, nodes: &[u32]) -> Matrix<f32> {
         let model = self.model;
         let block = &model.settings.output[block];
         match (block.source, block.pick) {

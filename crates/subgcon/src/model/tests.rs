@@ -27,6 +27,7 @@ fn settings(kind: EncoderKind, layers: usize, projected: bool) -> Settings {
     settings.features.projection =
         projected.then(|| ProjectionSettings { width: 5, ..ProjectionSettings::default() });
     let block = |source, pick, smoothing, center, norm| BlockSettings {
+        unit_rows: source == Source::Encoder,
         source,
         pick,
         smoothing,
@@ -79,6 +80,32 @@ fn embed(model: &Model, graph: &Graph, nodes: &[u32]) -> Matrix<f32> {
     let mut out = Matrix::zeros(nodes.len(), model.width());
     embedder.rows(nodes, &mut out.values);
     out
+}
+
+/// Â of a path of three nodes, powers of one step: what the middle gets of its ends.
+#[test]
+fn unit_rows_are_smoothed_by_direction() {
+    let mut settings = settings(EncoderKind::Mlp, 1, false);
+    settings.features.rows = RowScale::None;
+    let rows: Vec<Vec<f32>> = (0..NODES)
+        .map(|node| {
+            (0..COLUMNS).map(|c| if c == node % 2 { 3.0 + node as f32 } else { 0.0 }).collect()
+        })
+        .collect();
+    let graph = graph(&[(0, 1, 1.0), (1, 2, 1.0)], false, &rows, &settings);
+    settings.output = vec![BlockSettings {
+        source: Source::Features,
+        unit_rows: true,
+        smoothing: Some(Smoothing::Powers { steps: 1, weight: 0.0 }),
+        ..BlockSettings::default()
+    }];
+    let transform =
+        Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent).unwrap();
+    let found = embed(&model(&settings, &graph, &transform), &graph, &[1]);
+    // Node 1 is (0, 1), its ends are (1, 0) each: 1/3 of itself, 1/√6 of each end.
+    let wanted = [2.0 / 6f32.sqrt(), 1.0 / 3.0];
+    let far = found.values[..2].iter().zip(wanted).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(far < 1e-6, "{:?}", found.values);
 }
 
 proptest! {
