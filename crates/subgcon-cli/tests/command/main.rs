@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod contexts;
+mod eval;
 mod place;
 mod stores;
 mod train;
