@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    benchmark, contexts, demo, embed, eval, generate, import, info, links, train,
+    benchmark, contexts, demo, embed, eval, generate, import, info, links, reproduce, train,
 };
 
 /// Node embeddings for large attributed graphs, learnt without labels.
@@ -58,6 +58,8 @@ pub(crate) enum Command {
     Benchmark(benchmark::Arguments),
     /// Hold edges out, train on the rest, and see whether embeddings know of them
     Links(links::Arguments),
+    /// Redo the paper's experiments, with its own numbers beside
+    Reproduce(reproduce::Arguments),
     /// Run the main job on a small graph made for it
     Demo(demo::Arguments),
 }

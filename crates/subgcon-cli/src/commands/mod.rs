@@ -9,6 +9,7 @@ pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod info;
 pub(crate) mod links;
+pub(crate) mod reproduce;
 mod runs;
 pub(crate) mod train;
 

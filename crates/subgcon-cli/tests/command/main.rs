@@ -5,5 +5,6 @@
 mod contexts;
 mod eval;
 mod place;
+mod reproduce;
 mod stores;
 mod train;
