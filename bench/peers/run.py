@@ -2,14 +2,15 @@
 
     cargo xtask bench peers STORE.graph ... [--seeds 3] [--only DGI --only GCN]
 
-Every run is a process of its own. Embeddings are written as .npy and measured by `subgcon eval`; networks that are
-trained with labels answer for themselves, on the store's splits only. Seconds are those of training (and of making
-embeddings), memory is the largest size of the process. Validation figures come first, to choose by; test figures
-are for the final table and are left out with --no-test.
+Every run is a process of its own, on one thread unless --threads says otherwise. Embeddings are written as .npy and
+measured by `subgcon eval`; networks that are trained with labels answer for themselves, on the store's splits only.
+Seconds are those of training (and of making embeddings), memory is the largest size of the process. --no-test leaves
+the test figures out.
 """
 
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -21,7 +22,9 @@ LABELLED = ["GCN", "GAT", "GraphSAGE", "FastGCN (our rendering)"]
 
 
 def told(command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
+    threads = {name: str(options.threads) for name in names}
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=os.environ | threads)
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))}\n{done.stderr[-2000:]}")
     return json.loads(done.stdout)
@@ -58,13 +61,14 @@ parser.add_argument("stores", nargs="+", type=pathlib.Path)
 parser.add_argument("--subgcon", type=pathlib.Path, required=True)
 parser.add_argument("--work", type=pathlib.Path, required=True)
 parser.add_argument("--seeds", type=int, default=3)
+parser.add_argument("--threads", type=int, default=1, help="of every program")
 parser.add_argument("--only", action="append", choices=UNLABELLED + LABELLED)
 parser.add_argument("--no-test", action="store_true", help="validation figures only")
 options = parser.parse_args()
 
 for store in options.stores:
     manifest = json.loads((store / "manifest.json").read_text())
-    print(f"\n{store.stem}: {manifest['nodes']:,} nodes, {manifest['edges']:,} edges, {options.seeds} seeds\n")
+    print(f"\n{store.stem}: {manifest['nodes']:,} nodes, {manifest['edges']:,} edges, {options.seeds} seeds, {options.threads} threads\n")
     print("| | labels | validation % | test % | seconds | peak MB | width |\n| --- | --- | --- | --- | --- | --- | --- |")
 
     def line(name, labels, figures):
