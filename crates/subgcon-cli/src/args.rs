@@ -4,7 +4,9 @@ use std::num::NonZeroUsize;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{benchmark, contexts, demo, embed, eval, generate, import, info, train};
+use crate::commands::{
+    benchmark, contexts, demo, embed, eval, generate, import, info, links, reproduce, train,
+};
 
 /// Node embeddings for large attributed graphs, learnt without labels.
 #[derive(Debug, Parser)]
@@ -54,6 +56,10 @@ pub(crate) enum Command {
     Eval(eval::Arguments),
     /// Train, embed and measure for many seeds, beside rows that cost nothing
     Benchmark(benchmark::Arguments),
+    /// Hold edges out, train on the rest, and see whether embeddings know of them
+    Links(links::Arguments),
+    /// Redo the paper's experiments, with its own numbers beside
+    Reproduce(reproduce::Arguments),
     /// Run the main job on a small graph made for it
     Demo(demo::Arguments),
 }

@@ -43,6 +43,8 @@ fn run() -> anyhow::Result<()> {
         Command::Embed(embed) => commands::embed::run(&embed, &progress),
         Command::Eval(eval) => commands::eval::run(&eval),
         Command::Benchmark(benchmark) => commands::benchmark::run(&benchmark, &progress),
+        Command::Links(links) => commands::links::run(&links, &progress),
+        Command::Reproduce(reproduce) => commands::reproduce::run(&reproduce, &progress),
         Command::Demo(demo) => commands::demo::run(&demo, &progress),
     }
 }

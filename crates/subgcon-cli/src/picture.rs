@@ -50,6 +50,164 @@ pub(crate) fn composition_svg(name: &str, hops: &[f64], further: f64) -> String 
     svg + "</svg>\n"
 }
 
+/// Colours of lines, apart in hue and in brightness.
+const LINES: [&str; 6] = ["#08519c", "#d94801", "#238b45", "#6a51a3", "#969696", "#000000"];
+
+/// A line through its points, which rise along x.
+pub(crate) struct Series {
+    pub(crate) name: String,
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+/// Lines over a common x, which may be drawn by its logarithm; a legend on the right.
+pub(crate) fn lines_svg(
+    title: &str,
+    x_label: &str,
+    y_label: &str,
+    logarithmic: bool,
+    series: &[Series],
+) -> String {
+    const LEFT: f64 = 70.0;
+    const RIGHT: f64 = 540.0;
+    const TOP: f64 = 50.0;
+    const BOTTOM: f64 = 330.0;
+    let along = |x: f64| if logarithmic { x.max(f64::MIN_POSITIVE).ln() } else { x };
+    let points = || series.iter().flat_map(|series| &series.points);
+    let (x_low, x_high) = range(points().map(|point| along(point.0)));
+    let (y_low, y_high) = range(points().map(|point| point.1));
+    // Room above and below, so that no line runs along the frame.
+    let room = 0.08 * (y_high - y_low);
+    let (y_low, y_high) = (y_low - room, y_high + room);
+    let x_at = |x: f64| LEFT + (along(x) - x_low) / (x_high - x_low) * (RIGHT - LEFT);
+    let y_at = |y: f64| BOTTOM - (y - y_low) / (y_high - y_low) * (BOTTOM - TOP);
+    let mut svg = start(title, 700, 390);
+    let _ = writeln!(
+        svg,
+        "<rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#888\"/>\n\
+         <text x=\"{:.0}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n\
+         <text x=\"{LEFT}\" y=\"{}\">{}</text>",
+        RIGHT - LEFT,
+        BOTTOM - TOP,
+        (LEFT + RIGHT) / 2.0,
+        BOTTOM + 45.0,
+        escaped(x_label),
+        TOP - 6.0,
+        escaped(y_label)
+    );
+    for step in 0..=4 {
+        let y = y_low + (y_high - y_low) * f64::from(step) / 4.0;
+        let _ = writeln!(
+            svg,
+            "<line x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{0:.1}\" y2=\"{0:.1}\" stroke=\"#ddd\"/>\n\
+             <text x=\"{1}\" y=\"{2:.1}\" text-anchor=\"end\">{y:.1}</text>",
+            y_at(y),
+            LEFT - 6.0,
+            y_at(y) + 4.0
+        );
+    }
+    let mut marks: Vec<f64> = points().map(|point| point.0).collect();
+    marks.sort_by(f64::total_cmp);
+    marks.dedup();
+    let mut last = f64::NEG_INFINITY;
+    for x in marks {
+        // Numbers that would touch are left out.
+        if x_at(x) - last >= 28.0 {
+            last = x_at(x);
+            let _ = writeln!(
+                svg,
+                "<text x=\"{last:.1}\" y=\"{}\" text-anchor=\"middle\">{x}</text>",
+                BOTTOM + 20.0
+            );
+        }
+    }
+    for (at, Series { name, points }) in series.iter().enumerate() {
+        let colour = LINES[at % LINES.len()];
+        let places: Vec<String> =
+            points.iter().map(|&(x, y)| format!("{:.1},{:.1}", x_at(x), y_at(y))).collect();
+        let _ = writeln!(
+            svg,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+            places.join(" ")
+        );
+        for &(x, y) in points {
+            let _ = writeln!(
+                svg,
+                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\"><title>{}: {x}, {y:.2}\
+                 </title></circle>",
+                x_at(x),
+                y_at(y),
+                escaped(name)
+            );
+        }
+        let y = TOP + 16.0 + 22.0 * at as f64;
+        let _ = writeln!(
+            svg,
+            "<rect x=\"556\" y=\"{}\" width=\"14\" height=\"4\" fill=\"{colour}\"/>\n\
+             <text x=\"576\" y=\"{y}\">{}</text>",
+            y - 6.0,
+            escaped(name)
+        );
+    }
+    svg + "</svg>\n"
+}
+
+/// One bar a thing, cut into shares of the whole; a legend below.
+pub(crate) fn stacks_svg(title: &str, parts: &[&str], stacks: &[(String, Vec<f64>)]) -> String {
+    let height = 90 + 34 * stacks.len();
+    let mut svg = start(title, 700, height);
+    for (at, (name, shares)) in stacks.iter().enumerate() {
+        let y = 50 + 34 * at;
+        let _ = writeln!(svg, "<text x=\"30\" y=\"{}\">{}</text>", y + 17, escaped(name));
+        let mut left = 110.0;
+        for (place, share) in shares.iter().enumerate() {
+            let width = 560.0 * share;
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{left:.2}\" y=\"{y}\" width=\"{width:.2}\" height=\"24\" fill=\"{}\" \
+                 stroke=\"white\"><title>{}: {:.1} %</title></rect>",
+                COLOURS[place.min(COLOURS.len() - 1)],
+                escaped(parts.get(place).copied().unwrap_or_default()),
+                100.0 * share
+            );
+            left += width;
+        }
+    }
+    let y = 50 + 34 * stacks.len() + 12;
+    for (place, part) in parts.iter().enumerate() {
+        let x = 110 + 110 * place;
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{x}\" y=\"{y}\" width=\"12\" height=\"12\" fill=\"{}\" stroke=\"#888\"/>\n\
+             <text x=\"{}\" y=\"{}\">{}</text>",
+            COLOURS[place.min(COLOURS.len() - 1)],
+            x + 18,
+            y + 11,
+            escaped(part)
+        );
+    }
+    svg + "</svg>\n"
+}
+
+fn start(title: &str, width: usize, height: usize) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\" font-family=\"sans-serif\" font-size=\"13\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
+         <text x=\"30\" y=\"28\" font-size=\"16\">{}</text>\n",
+        escaped(title)
+    )
+}
+
+/// The smallest and the largest; a little apart where they are the same.
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let both = |(low, high): (f64, f64), x: f64| (low.min(x), high.max(x));
+    match values.fold((f64::INFINITY, f64::NEG_INFINITY), both) {
+        (low, high) if low < high => (low, high),
+        (low, _) if low.is_finite() => (low - 0.5, low + 0.5),
+        _ => (0.0, 1.0),
+    }
+}
+
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -62,6 +220,29 @@ mod tests {
     fn the_picture_names_every_part_and_escapes_names() {
         let svg = composition_svg("a<b", &[0.5, 0.25], 0.25);
         for part in ["a&lt;b", "1 hop: 50.0 %", "2 hops: 25.0 %", "further: 25.0 %", "</svg>"] {
+            assert!(svg.contains(part), "{part}\n{svg}");
+        }
+    }
+
+    #[test]
+    fn lines_go_from_corner_to_corner() {
+        let series = [
+            Series { name: "a&b".into(), points: vec![(1.0, 0.0), (10.0, 50.0), (100.0, 100.0)] },
+            Series { name: "flat".into(), points: vec![(1.0, 50.0)] },
+        ];
+        let svg = lines_svg("t", "x", "y", true, &series);
+        // Logarithms lie evenly: 70, 305, 540; the middle of the range is the middle of 50 to 330.
+        for part in ["70.0,", "305.0,190.0", "540.0,", "a&amp;b: 10, 50.00", ">flat<", "</svg>"] {
+            assert!(svg.contains(part), "{part}\n{svg}");
+        }
+        assert!(!lines_svg("t", "x", "y", false, &series[1..]).contains("NaN"));
+        assert!(!lines_svg("t", "x", "y", false, &[]).contains("inf"));
+    }
+
+    #[test]
+    fn stacks_end_where_the_next_part_starts() {
+        let svg = stacks_svg("t", &["near", "far"], &[("g".into(), vec![0.25, 0.75])]);
+        for part in ["x=\"110.00\" y=\"50\" width=\"140.00\"", "x=\"250.00\"", "near: 25.0 %"] {
             assert!(svg.contains(part), "{part}\n{svg}");
         }
     }

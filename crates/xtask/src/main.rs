@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         ["bench", name, rest @ ..] => bench(name, rest),
         _ => {
             eprintln!(
-                "usage: cargo xtask test\n       cargo xtask bench import|contexts|step|probe [ARGUMENTS]"
+                "usage: cargo xtask test\n       cargo xtask bench import|contexts|step|probe|peers [ARGUMENTS]"
             );
             return ExitCode::from(2);
         }
@@ -68,14 +68,20 @@ fn interop() -> Result<()> {
     step("interoperability", command)
 }
 
-/// A benchmark beside other programs; run by hand.
+/// A benchmark beside other programs, one script or a folder of them; run by hand.
 fn bench(name: &str, rest: &[&str]) -> Result<()> {
-    let script = root().join("bench").join(format!("{name}_speed.py"));
+    let folder = root().join("bench").join(name);
+    let (script, requirements) = match folder.is_dir() {
+        true => (folder.join("run.py"), format!("bench/{name}/requirements.txt")),
+        false => (
+            root().join("bench").join(format!("{name}_speed.py")),
+            format!("bench/{name}_requirements.txt"),
+        ),
+    };
     if !script.exists() {
         bail!("no benchmark {name:?}: {} is not there", script.display());
     }
     step("release build", cargo(&["build", "--release", "--examples", "--bins", "--quiet"]))?;
-    let requirements = format!("bench/{name}_requirements.txt");
     let python = python(&format!("bench-{name}-env"), &requirements)?
         .context("python3 with venv is needed for benchmarks beside other programs")?;
     let mut command = Command::new(python);

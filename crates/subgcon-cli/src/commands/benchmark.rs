@@ -8,20 +8,14 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use subgcon::config::{
-    BlockSettings, FeatureSettings, ProjectionSettings, RowScale, Settings, Source,
-};
-use subgcon::eval::{ProbeSettings, probe};
-use subgcon::graph::{Adjacency, Features, Labels, Smoother, Smoothing, Split};
+use subgcon::config::Settings;
+use subgcon::eval::ProbeSettings;
 use subgcon::io::contexts::ContextTable;
 use subgcon::io::store::Store;
-use subgcon::math::Matrix;
-use subgcon::model::{Embedder, Model};
-use subgcon::progress::{Progress, Silent};
-use subgcon::train::{Material, Trained, Trainer};
-use subgcon::transform::Transform;
+use subgcon::progress::Progress;
 
-use super::eval::{deviation, figure, labels, mean, metric, splits};
+use super::eval::{SplitArguments, labels, mean, metric};
+use super::runs::{Difference, Ground, Measure, Row, Run, Seconds, each_free_row, learn};
 use super::train::{Chosen, features};
 use crate::format::{bytes, percent};
 use crate::progress::Bars;
@@ -43,6 +37,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     no_baselines: bool,
     #[command(flatten)]
+    splits: SplitArguments,
+    /// Of random splits: the same for every run and row
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    split_seed: u64,
+    #[command(flatten)]
     chosen: Chosen,
     /// One JSON object instead of text
     #[arg(long)]
@@ -59,174 +58,53 @@ enum Select {
 
 /// What is told; with `--json` exactly this.
 #[derive(Debug, Serialize)]
-struct Summary {
+pub(super) struct Summary {
+    pub(super) dataset: String,
+    pub(super) preset: String,
+    pub(super) seeds: u64,
+    pub(super) select: &'static str,
+    pub(super) metric: &'static str,
+    pub(super) splits: usize,
+    #[serde(flatten)]
+    pub(super) row: Row,
+    pub(super) baselines: BTreeMap<String, Baseline>,
+}
+
+/// A row that costs nothing, with the fields of a summary.
+#[derive(Debug, Serialize)]
+pub(super) struct Baseline {
     dataset: String,
     preset: String,
     seeds: u64,
-    select: &'static str,
-    metric: &'static str,
-    splits: usize,
     #[serde(flatten)]
-    row: Row,
-    peak_rss_bytes: Option<u64>,
-    baselines: BTreeMap<String, Row>,
+    pub(super) row: Row,
 }
 
-/// One kind of embedding.
-#[derive(Debug, Serialize)]
-struct Row {
-    accuracy_mean: f64,
-    accuracy_std: f64,
-    /// Half of the 95 % interval of the mean.
-    accuracy_interval: f64,
-    validation_mean: f64,
-    width: usize,
-    /// By run and split.
-    c: Vec<f64>,
-    /// Steps that were kept, by run.
-    steps: Vec<u64>,
-    seconds: Seconds,
-}
-
-/// Means over runs.
-#[derive(Debug, Default, Clone, Copy, Serialize)]
-struct Seconds {
-    contexts: f64,
-    train: f64,
-    embed: f64,
-    probe: f64,
-}
-
-/// What every row is measured by.
-struct Measure<'a> {
-    labels: &'a Labels,
-    splits: Vec<Split>,
-    settings: ProbeSettings,
-}
-
-/// Figures of one run.
-struct Run {
-    test: Vec<f64>,
-    validation: Vec<f64>,
-    c: Vec<f64>,
-    step: u64,
-    width: usize,
-    seconds: Seconds,
-}
-
-impl Measure<'_> {
-    fn run(
-        &self,
-        embeddings: &Matrix<f32>,
-        step: u64,
-        mut seconds: Seconds,
-    ) -> anyhow::Result<Run> {
-        let started = Instant::now();
-        let mut run = Run {
-            test: Vec::new(),
-            validation: Vec::new(),
-            c: Vec::new(),
-            step,
-            width: embeddings.width,
-            seconds,
-        };
-        for split in &self.splits {
-            let report = probe(embeddings, self.labels, split, &self.settings)?;
-            run.test.push(figure(self.labels, &report.test));
-            let validation = report.validation.as_ref();
-            run.validation.push(validation.map_or(0.0, |figures| figure(self.labels, figures)));
-            run.c.push(report.c);
-        }
-        seconds.probe += started.elapsed().as_secs_f64();
-        run.seconds = seconds;
-        Ok(run)
-    }
-}
-
-impl Row {
-    fn of(runs: &[Run]) -> Row {
-        // Splits of one run are not independent of each other: a run is one sample, unless
-        // it is the only one.
-        let by_run: Vec<f64> = match runs {
-            [only] => only.test.clone(),
-            runs => runs.iter().map(|run| mean(&run.test)).collect(),
-        };
-        let of = |take: fn(&Seconds) -> f64| {
-            mean(&runs.iter().map(|run| take(&run.seconds)).collect::<Vec<f64>>())
-        };
-        Row {
-            accuracy_mean: mean(&by_run),
-            accuracy_std: deviation(&by_run),
-            accuracy_interval: 1.96 * deviation(&by_run) / (by_run.len() as f64).sqrt(),
-            validation_mean: mean(
-                &runs.iter().map(|run| mean(&run.validation)).collect::<Vec<_>>(),
-            ),
-            width: runs.first().map_or(0, |run| run.width),
-            c: runs.iter().flat_map(|run| run.c.clone()).collect(),
-            steps: runs.iter().map(|run| run.step).collect(),
-            seconds: Seconds {
-                contexts: of(|s| s.contexts),
-                train: of(|s| s.train),
-                embed: of(|s| s.embed),
-                probe: of(|s| s.probe),
-            },
-        }
-    }
+/// What a benchmark is asked for.
+pub(super) struct Plan<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) preset: String,
+    pub(super) seeds: u64,
+    /// Steps between two candidates where validation nodes choose one.
+    pub(super) select_every: Option<u64>,
+    pub(super) baselines: bool,
+    /// For a store without splits, or instead of them.
+    pub(super) splits: &'a SplitArguments,
+    pub(super) split_seed: u64,
 }
 
 pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> {
-    if arguments.seeds == 0 {
-        anyhow::bail!("--seeds = 0: run at least one");
-    }
     let settings = arguments.chosen.settings()?;
-    let store = Store::open(&arguments.store)?;
-    let labels = labels(&store)?;
-    let measure = Measure {
-        labels,
-        splits: splits(&store, labels, 0)?,
-        settings: ProbeSettings { grid: ProbeSettings::half_decades(), ..ProbeSettings::default() },
-    };
-    let (features, _) = features(&store, &settings)?;
-    let adjacency = store.adjacency()?;
-    let started = Instant::now();
-    let table = ContextTable::sample(&store, &settings.contexts, progress)?;
-    table.check_members()?;
-    let contexts = started.elapsed().as_secs_f64();
-    progress.begin("benchmark", arguments.seeds, "runs");
-    let mut runs = Vec::new();
-    for seed in 0..arguments.seeds {
-        let settings = Settings { seed: settings.seed + seed, ..settings.clone() };
-        runs.push(learn(arguments, &settings, adjacency, &features, &table, &measure, contexts)?);
-        progress.advance(1);
-        progress.note(&percent(mean(&runs.iter().map(|run| mean(&run.test)).collect::<Vec<_>>())));
-    }
-    progress.end();
-    let mut baselines = BTreeMap::new();
-    if !arguments.no_baselines {
-        let width = runs.first().map_or(256, |run| run.width);
-        for (name, row) in free_rows(adjacency, &features, width, &measure)? {
-            baselines.insert(name, row);
-        }
-        let learnt = |block: &BlockSettings| block.source == Source::Encoder;
-        if settings.output.iter().any(learnt) {
-            let run = untrained_row(&settings, adjacency, &features, &table, &measure, contexts)?;
-            baselines.insert("untrained encoder".into(), Row::of(&[run]));
-        }
-    }
-    let summary = Summary {
-        dataset: arguments.store.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+    let plan = Plan {
+        settings: &settings,
         preset: arguments.chosen.preset_name(),
         seeds: arguments.seeds,
-        select: match arguments.select {
-            Select::Settings => "settings",
-            Select::Validation => "validation",
-        },
-        metric: metric(labels),
-        splits: measure.splits.len(),
-        row: Row::of(&runs),
-        peak_rss_bytes: peak_memory(),
-        baselines,
+        select_every: (arguments.select == Select::Validation).then_some(arguments.select_every),
+        baselines: !arguments.no_baselines,
+        splits: &arguments.splits,
+        split_seed: arguments.split_seed,
     };
+    let summary = summarise(&Store::open(&arguments.store)?, &plan, progress)?;
     let mut out = std::io::stdout().lock();
     if arguments.json {
         serde_json::to_writer_pretty(&mut out, &summary).map_err(std::io::Error::from)?;
@@ -237,169 +115,134 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// One seed.
-fn learn(
-    arguments: &Arguments,
-    settings: &Settings,
-    adjacency: &Adjacency,
-    features: &Features,
-    table: &ContextTable,
-    measure: &Measure<'_>,
-    contexts: f64,
-) -> anyhow::Result<Run> {
-    let started = Instant::now();
-    let transform =
-        Transform::fit(&settings.features, features, adjacency, settings.seed, &Silent)?;
-    let material =
-        Material { adjacency, features, contexts: &table.contexts, transform: &transform };
-    let mut trainer = Trainer::new(settings, material)?;
-    let mut best: Option<Run> = None;
-    while let Some(report) = trainer.advance()? {
-        let last = report.step == settings.training.steps;
-        let due = report.step.is_multiple_of(arguments.select_every.max(1)) || last;
-        if arguments.select == Select::Validation && due {
-            let train = started.elapsed().as_secs_f64();
-            let state = trainer.state();
-            let encoder = state.average.unwrap_or(state.encoder);
-            let trained = Trained { encoder, step: report.step, looks: Vec::new() };
-            let seconds = Seconds { contexts, train, ..Seconds::default() };
-            let run = embed(settings, trained, material, measure, seconds)?;
-            if best.as_ref().is_none_or(|best| mean(&run.validation) > mean(&best.validation)) {
-                best = Some(run);
-            }
-        }
+/// All runs and rows.
+pub(super) fn summarise(
+    store: &Store,
+    plan: &Plan<'_>,
+    progress: &Bars,
+) -> anyhow::Result<Summary> {
+    if plan.seeds == 0 {
+        anyhow::bail!("--seeds = 0: run at least one");
     }
-    let seconds =
-        Seconds { contexts, train: started.elapsed().as_secs_f64(), ..Seconds::default() };
-    match best {
-        Some(best) => Ok(best),
-        None => embed(settings, trainer.finish()?, material, measure, seconds),
-    }
-}
-
-fn untrained_row(
-    settings: &Settings,
-    adjacency: &Adjacency,
-    features: &Features,
-    table: &ContextTable,
-    measure: &Measure<'_>,
-    contexts: f64,
-) -> anyhow::Result<Run> {
-    let mut settings = settings.clone();
-    // The learnt block alone: features beside it are a row of their own.
-    settings.output.retain(|block| block.source == Source::Encoder);
-    let transform = Transform::fit(&settings.features, features, adjacency, 0, &Silent)?;
-    let material =
-        Material { adjacency, features, contexts: &table.contexts, transform: &transform };
-    let trained = Trainer::new(&settings, material)?.finish()?;
-    let seconds = Seconds { contexts, ..Seconds::default() };
-    embed(&settings, trained, material, measure, seconds)
-}
-
-/// Embeds all nodes and probes them.
-fn embed(
-    settings: &Settings,
-    trained: Trained,
-    material: Material<'_>,
-    measure: &Measure<'_>,
-    mut seconds: Seconds,
-) -> anyhow::Result<Run> {
-    let started = Instant::now();
-    let step = trained.step;
-    let model = Model::new(settings, trained, material, "")?;
-    let Material { adjacency, features, contexts, .. } = material;
-    let mut embedder = Embedder::new(&model, adjacency, features, contexts)?;
-    let mut room = vec![0.0; embedder.room()];
-    embedder.smooth(&mut room, &Silent)?;
-    let nodes: Vec<u32> = (0..adjacency.nodes() as u32).collect();
-    let mut embeddings = Matrix::zeros(nodes.len(), model.width());
-    embedder.rows(&nodes, &mut embeddings.values);
-    seconds.embed = started.elapsed().as_secs_f64();
-    measure.run(&embeddings, step, seconds)
-}
-
-/// Beyond this, features at full width are not smoothed.
-const MOST_NUMBERS: usize = 1 << 28;
-
-/// Features, smoothed in the usual ways, at full width and projected.
-fn free_rows(
-    adjacency: &Adjacency,
-    features: &Features,
-    width: usize,
-    measure: &Measure<'_>,
-) -> anyhow::Result<Vec<(String, Row)>> {
-    let nodes: Vec<u32> = (0..adjacency.nodes() as u32).collect();
-    let smoother = Smoother::new(adjacency);
-    let scaled = FeatureSettings { rows: RowScale::Norm(1.0), ..FeatureSettings::default() };
-    let kinds = [
-        ("raw features", None),
-        ("SGC features", Some(Smoothing::Powers { steps: 2, weight: 0.0 })),
-        ("S2GC features", Some(Smoothing::Powers { steps: 16, weight: 0.05 })),
-        ("PageRank-smoothed features", Some(Smoothing::PageRank { steps: 15, restart: 0.15 })),
-    ];
-    let mut rows = Vec::new();
-    let mut add = |name: String, smoothing: Option<Smoothing>, settings: &FeatureSettings| {
-        let started = Instant::now();
-        let transform = Transform::fit(settings, features, adjacency, 0, &Silent)?;
-        let mut matrix = transform.apply_dense(features, &nodes);
-        if let Some(smoothing) = smoothing {
-            smoother.apply(smoothing, &mut matrix);
-        }
-        let seconds = Seconds { embed: started.elapsed().as_secs_f64(), ..Seconds::default() };
-        let run = measure.run(&matrix, 0, seconds)?;
-        rows.push((name, Row::of(&[run])));
-        anyhow::Ok(())
+    let settings = plan.settings;
+    let labels = labels(store)?;
+    let measure = Measure {
+        labels,
+        splits: plan.splits.of(store, labels, plan.split_seed)?,
+        settings: ProbeSettings { grid: ProbeSettings::half_decades(), ..ProbeSettings::default() },
     };
-    for (name, smoothing) in kinds {
-        if nodes.len() * features.width() <= MOST_NUMBERS {
-            add(name.into(), smoothing, &scaled)?;
-        }
-        if let Some(smoothing) = smoothing {
-            let projection = ProjectionSettings {
-                width: width.min(features.width()),
-                smoothing,
-                center: false,
-                ..ProjectionSettings::default()
-            };
-            let settings = FeatureSettings { projection: Some(projection), ..scaled.clone() };
-            add(format!("{name}, projected"), Some(smoothing), &settings)?;
-        }
+    let (features, _) = features(store, settings)?;
+    let started = Instant::now();
+    let table = ContextTable::sample(store, &settings.contexts, progress)?;
+    table.check_members()?;
+    let ground = Ground {
+        adjacency: store.adjacency()?,
+        features: &features,
+        contexts: &table.contexts,
+        seconds: started.elapsed().as_secs_f64(),
+    };
+    progress.begin("benchmark", plan.seeds, "runs");
+    let mut runs: Vec<Run> = Vec::new();
+    let mut first = None;
+    for seed in 0..plan.seeds {
+        let settings = Settings { seed: settings.seed + seed, ..settings.clone() };
+        let (transform, seconds) = ground.transform(&settings)?;
+        let mut run = learn(&settings, &transform, ground, &measure, plan.select_every)?;
+        run.seconds.train += seconds;
+        runs.push(run);
+        first.get_or_insert(transform);
+        progress.advance(1);
+        progress.note(&percent(mean(&runs.iter().map(|run| mean(&run.test)).collect::<Vec<_>>())));
     }
-    Ok(rows)
+    progress.end();
+    // Before the other rows: they are wider than what was learnt.
+    let row = Row::of(&runs);
+    let dataset = store.root().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut baselines = BTreeMap::new();
+    if let Some(transform) = first.filter(|_| plan.baselines) {
+        each_free_row(settings, &transform, ground, row.width, |name, embeddings, embed| {
+            let run = measure.run(embeddings, 0, Seconds { embed, ..Seconds::default() })?;
+            let difference = Some(Difference::of(&runs, &run));
+            let row = Row { difference, ..Row::of(&[run]) };
+            let (dataset, preset) = (dataset.clone(), name.to_owned());
+            baselines.insert(name.to_owned(), Baseline { dataset, preset, seeds: 1, row });
+            Ok(())
+        })?;
+    }
+    Ok(Summary {
+        dataset,
+        preset: plan.preset.clone(),
+        seeds: plan.seeds,
+        select: if plan.select_every.is_some() { "validation" } else { "settings" },
+        metric: metric(labels),
+        splits: measure.splits.len(),
+        row,
+        baselines,
+    })
 }
 
-/// The largest that this process has been, where the system tells.
-fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilo| 1024 * kilo)
-}
-
-fn text(summary: &Summary) -> String {
+/// A table for people.
+pub(super) fn text(summary: &Summary) -> String {
+    let plural = |count: u64| if count == 1 { "" } else { "s" };
     let mut text = format!(
-        "{}, preset {}, {} run{}, {} split{}, C chosen on validation nodes\n\n",
+        "{}, preset {}, {} run{}, {} split{}, C chosen on validation nodes{}\n\n",
         summary.dataset,
         summary.preset,
         summary.seeds,
-        if summary.seeds == 1 { "" } else { "s" },
+        plural(summary.seeds),
         summary.splits,
-        if summary.splits == 1 { "" } else { "s" }
+        plural(summary.splits as u64),
+        match summary.select {
+            "validation" => ", and so is the step",
+            _ => "",
+        }
     );
     let head = format!("{} %", summary.metric.replace('_', "-"));
-    text += &format!("{:<40}{head:>16}{:>14}{:>8}{:>10}\n", "", "validation %", "width", "seconds");
+    text += &format!(
+        "{:<40}{head:>16}{:>14}{:>18}{:>7}{:>9}\n",
+        "", "validation %", "learnt has more", "width", "seconds"
+    );
     let mut line = |name: &str, row: &Row| {
-        let figure = format!("{:.2} ± {:.2}", 100.0 * row.accuracy_mean, 100.0 * row.accuracy_std);
+        let spread = match row.spread_over {
+            "nothing" => String::new(),
+            _ => format!(" ± {:.2}", 100.0 * row.accuracy_std),
+        };
+        let figure = format!("{:.2}{spread}", 100.0 * row.accuracy_mean);
+        let more = row.difference.map_or_else(String::new, |difference| {
+            let error = difference
+                .error
+                .map_or_else(String::new, |error| format!(" ± {:.2}", 100.0 * error));
+            format!("{:+.2}{error}", 100.0 * difference.mean)
+        });
         let seconds = row.seconds.train + row.seconds.embed + row.seconds.probe;
         text += &format!(
-            "{name:<40}{figure:>16}{:>14.2}{:>8}{seconds:>10.2}\n",
+            "{name:<40}{figure:>16}{:>14.2}{more:>18}{:>7}{seconds:>9.2}\n",
             100.0 * row.validation_mean,
             row.width
         );
     };
     line("learnt", &summary.row);
-    summary.baselines.iter().for_each(|(name, row)| line(name, row));
-    if let Some(peak) = summary.peak_rss_bytes {
-        text += &format!("\npeak memory {}\n", bytes(peak));
+    let mut free: Vec<(&String, &Baseline)> = summary.baselines.iter().collect();
+    free.sort_by(|a, b| b.1.row.validation_mean.total_cmp(&a.1.row.validation_mean));
+    free.iter().for_each(|(name, baseline)| line(name, &baseline.row));
+    text += "\n± is the standard deviation over ";
+    text += match (summary.row.spread_over, summary.splits) {
+        ("runs", 1) => "runs; of a difference the standard error over runs",
+        ("runs", _) => {
+            "runs for the learnt row and over splits for the others; of a difference the standard \
+             error over splits"
+        }
+        ("splits", _) => "splits; of a difference the standard error over splits",
+        _ => "nothing: there is one run on one split",
+    };
+    text += "\n";
+    let seconds = &summary.row.seconds;
+    text += &format!(
+        "a learnt run: contexts {:.2} s, training {:.2} s, embedding {:.2} s, probe {:.2} s",
+        seconds.contexts, seconds.train, seconds.embed, seconds.probe
+    );
+    if let Some(peak) = summary.row.peak_rss_bytes {
+        text += &format!("; peak memory {}", bytes(peak));
     }
-    text
+    text + "\n"
 }

@@ -1,13 +1,23 @@
 //! `subgcon demo`: the main job on a small graph made for it.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use clap::Args;
+use subgcon::config::Settings;
+use subgcon::eval::ProbeSettings;
+use subgcon::graph::Split;
 use subgcon::graph::generate::Communities;
+use subgcon::io::contexts::ContextTable;
 use subgcon::io::store::{Store, StoreOptions, StoreWriter};
+use subgcon::progress::Silent;
 
+use super::eval::{SplitArguments, labels, mean, rows_of};
+use super::runs::{Ground, Measure, Run, Seconds, each_free_row};
+use super::train::features;
 use super::{contexts, embed, info, report_written, shell_word, train};
+use crate::format::{bar, thousands};
 use crate::progress::Bars;
 
 #[derive(Debug, Args)]
@@ -46,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         out,
         "1. made a graph: {} papers on {} subjects; three citations in four stay within a subject,\n   \
          two words in five belong to it (seed {})",
-        crate::format::thousands(communities.nodes),
+        thousands(communities.nodes),
         communities.classes,
         arguments.seed
     )?;
@@ -67,8 +77,14 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     drop(out);
     embed::run(&embed::Arguments::of(path, &model, &embeddings), progress)?;
     let mut out = std::io::stdout().lock();
+    writeln!(out, "\n6. what a linear model reads from them:\n")?;
+    write!(out, "{}", judged(path, &embeddings)?)?;
     let shown = shell_word(path);
     writeln!(out, "\nwhat to type next:")?;
+    writeln!(
+        out,
+        "  subgcon benchmark {shown} --seeds 5     the same for five seeds, with errors"
+    )?;
     writeln!(out, "  subgcon contexts {shown} --node 7     look at one context")?;
     writeln!(out, "  subgcon info {shown} --verify     check every byte of it")?;
     writeln!(
@@ -76,4 +92,66 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         "  subgcon import table --edges edges.csv --nodes nodes.csv -o mine.graph     your own graph"
     )?;
     Ok(())
+}
+
+/// The learnt embeddings and the rows that cost nothing by the same probe, and what learning
+/// added.
+fn judged(path: &Path, embeddings: &Path) -> anyhow::Result<String> {
+    let store = Store::open(path)?;
+    let labels = labels(&store)?;
+    let settings = Settings::default();
+    let (features, _) = features(&store, &settings)?;
+    let table = ContextTable::sample(&store, &settings.contexts, &Silent)?;
+    let measure = Measure {
+        labels,
+        splits: SplitArguments::OWN.of(&store, labels, 0)?,
+        settings: ProbeSettings { grid: ProbeSettings::half_decades(), ..ProbeSettings::default() },
+    };
+    let learnt = rows_of(embeddings, &store)?;
+    let width = learnt.width;
+    let learnt = measure.run(&learnt, 0, Seconds::default())?;
+    let ground = Ground {
+        adjacency: store.adjacency()?,
+        features: &features,
+        contexts: &table.contexts,
+        seconds: 0.0,
+    };
+    let (transform, _) = ground.transform(&settings)?;
+    let mut free = Vec::new();
+    each_free_row(&settings, &transform, ground, width, |name, rows, _| {
+        free.push((name.to_owned(), measure.run(rows, 0, Seconds::default())?));
+        Ok(())
+    })?;
+    let [train, validation, test] = measure.splits.first().map_or([0; 3], Split::counts);
+    let mut text = format!(
+        "   logistic regression on {train} labelled papers, its strength chosen on {validation} \
+         others:\n   share of {} papers whose subject it tells\n\n",
+        thousands(test as u64)
+    );
+    let mut line = |name: &str, run: &Run| {
+        let (share, width) = (mean(&run.test), run.width);
+        let columns = format!("{width} columns");
+        text +=
+            &format!("   {name:<38} {:>5.1} %  {:<20}  {columns}\n", 100.0 * share, bar(share, 20));
+    };
+    line("learnt, without a label", &learnt);
+    free.iter().for_each(|(name, run)| line(name, run));
+    // The strongest free row is the one that validation nodes would have chosen.
+    let best = free
+        .iter()
+        .max_by(|a, b| mean(&a.1.validation).total_cmp(&mean(&b.1.validation)))
+        .context("there are always raw features")?;
+    let more = 100.0 * (mean(&learnt.test) - mean(&best.1.test));
+    text += &match more > 0.0 {
+        true => format!(
+            "\n   learning added {more:.1} points to what costs nothing (the best by validation: {}):\n   \
+             the encoder found which words go together by looking at who cites whom\n",
+            best.0
+        ),
+        false => format!(
+            "\n   learning added nothing here: {} are {:.1} points better and cost nothing\n",
+            best.0, -more
+        ),
+    };
+    Ok(text)
 }

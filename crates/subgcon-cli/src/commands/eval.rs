@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -11,8 +11,8 @@ use subgcon::eval::{
     GroupReport, NeighbourReport, ProbeReport, ProbeSettings, group_probe, neighbour_probe, probe,
     random_splits, sim_at,
 };
-use subgcon::graph::{Ids, Labels, Split};
-use subgcon::io::embeddings::{Embeddings, read_embeddings};
+use subgcon::graph::{Labels, Split};
+use subgcon::io::embeddings::read_embeddings;
 use subgcon::io::store::Store;
 use subgcon::math::Matrix;
 
@@ -25,15 +25,8 @@ pub(crate) struct Arguments {
     /// The store with the labels, a folder: NAME.graph
     #[arg(long, value_name = "NAME.graph")]
     graph: PathBuf,
-    /// Random splits instead of those of the store
-    #[arg(long, value_name = "SPLITS")]
-    random: Option<usize>,
-    /// Nodes of each class to train on, in a random split
-    #[arg(long, default_value_t = 20)]
-    train_per_class: usize,
-    /// Nodes of each class to choose C by, in a random split
-    #[arg(long, default_value_t = 30)]
-    validation_per_class: usize,
+    #[command(flatten)]
+    splits: SplitArguments,
     /// Of random splits and of k-means
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -49,6 +42,46 @@ pub(crate) struct Arguments {
     /// One JSON object instead of text
     #[arg(long)]
     json: bool,
+}
+
+/// On which splits embeddings are measured.
+#[derive(Debug, Args)]
+pub(super) struct SplitArguments {
+    /// So many random splits, instead of those of the store; 10 for a store without any
+    #[arg(long, value_name = "SPLITS")]
+    random: Option<usize>,
+    /// Nodes of each class to train on, in a random split
+    #[arg(long, value_name = "NODES", default_value_t = 20)]
+    train_per_class: usize,
+    /// Nodes of each class to choose C by, in a random split; the others are for the test
+    #[arg(long, value_name = "NODES", default_value_t = 30)]
+    validation_per_class: usize,
+}
+
+impl SplitArguments {
+    /// The store's own splits, or random ones.
+    pub(super) const OWN: SplitArguments =
+        SplitArguments { random: None, train_per_class: 20, validation_per_class: 30 };
+
+    pub(super) fn of(
+        &self,
+        store: &Store,
+        labels: &Labels,
+        seed: u64,
+    ) -> anyhow::Result<Vec<Split>> {
+        let own = store.splits()?;
+        let count = match self.random {
+            Some(0) => anyhow::bail!("--random = 0: draw at least one split"),
+            None if !own.is_empty() => return Ok(own),
+            random => random.unwrap_or(10),
+        };
+        let drawn =
+            random_splits(labels, self.train_per_class, self.validation_per_class, seed, count);
+        drawn.with_context(|| match own.is_empty() {
+            true => format!("{}: the graph has no split", store.root().display()),
+            false => "--random".into(),
+        })
+    }
 }
 
 /// What is told; with `--json` exactly this.
@@ -75,19 +108,8 @@ const SMALL: usize = 50_000;
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let store = Store::open(&arguments.graph)?;
     let labels = labels(&store)?;
-    let read = read_embeddings(&arguments.embeddings)?;
-    let embeddings = in_store_order(&read, store.ids()?, arguments)?;
-    let splits = match arguments.random {
-        Some(0) => anyhow::bail!("--random = 0: draw at least one split"),
-        None => splits(&store, labels, arguments.seed)?,
-        Some(count) => random_splits(
-            labels,
-            arguments.train_per_class,
-            arguments.validation_per_class,
-            arguments.seed,
-            count,
-        )?,
-    };
+    let embeddings = rows_of(&arguments.embeddings, &store)?;
+    let splits = arguments.splits.of(&store, labels, arguments.seed)?;
     let mut settings = ProbeSettings {
         normalise: arguments.normalise,
         standardise: arguments.standardise,
@@ -181,15 +203,6 @@ pub(super) fn labels(store: &Store) -> anyhow::Result<&Labels> {
     })
 }
 
-/// The splits of a store, or ten random ones.
-pub(super) fn splits(store: &Store, labels: &Labels, seed: u64) -> anyhow::Result<Vec<Split>> {
-    let own = store.splits()?;
-    match own.is_empty() {
-        false => Ok(own),
-        true => Ok(random_splits(labels, 20, 30, seed, 10)?),
-    }
-}
-
 /// What a probe is judged by: micro-F1 where a node may have several classes.
 pub(super) fn metric(labels: &Labels) -> &'static str {
     match labels {
@@ -219,13 +232,11 @@ pub(super) fn deviation(values: &[f64]) -> f64 {
     (sum / (values.len() - 1) as f64).sqrt()
 }
 
-/// Rows in the order of the store's nodes. All of them have to be there.
-fn in_store_order(
-    read: &Embeddings,
-    ids: &Ids,
-    arguments: &Arguments,
-) -> anyhow::Result<Matrix<f32>> {
-    let (file, graph) = (arguments.embeddings.display(), arguments.graph.display());
+/// Rows of a file in the order of a store's nodes. All of them have to be there, once.
+pub(super) fn rows_of(file: &Path, store: &Store) -> anyhow::Result<Matrix<f32>> {
+    let read = read_embeddings(file)?;
+    let ids = store.ids()?;
+    let (file, graph) = (file.display(), store.root().display());
     let index = ids.index().map_err(|twice| {
         anyhow::anyhow!("{graph}: has the id {:?} twice; import it again", twice.id)
     })?;
@@ -239,6 +250,9 @@ fn in_store_order(
                 "{file}: has a row for {id:?}, which is no node of {graph}; embed that graph"
             );
         };
+        if seen[node as usize] {
+            anyhow::bail!("{file}: has two rows for {id:?}; keep one of them");
+        }
         ordered.row_mut(node as usize).copy_from_slice(read.matrix.row(row));
         seen[node as usize] = true;
     }

@@ -8,6 +8,9 @@ pub(crate) mod eval;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod info;
+pub(crate) mod links;
+pub(crate) mod reproduce;
+mod runs;
 pub(crate) mod train;
 
 use std::path::{Path, PathBuf};

@@ -92,8 +92,8 @@ pub(super) struct Chosen {
     rate: Option<f64>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum PresetName {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum PresetName {
     /// Ours: one label-free setting for all graphs
     Default,
     /// The authors' released program
@@ -116,15 +116,26 @@ impl Arguments {
     }
 }
 
-impl Chosen {
-    /// Preset, then file, then flags.
-    pub(super) fn settings(&self) -> anyhow::Result<Settings> {
-        let preset = match self.preset {
+impl PresetName {
+    pub(super) fn settings(self) -> Settings {
+        let preset = match self {
             PresetName::Default => Preset::Default,
             PresetName::Reference => Preset::Reference,
             PresetName::Paper => Preset::Paper,
         };
-        let mut settings = preset.settings();
+        preset.settings()
+    }
+
+    /// As it is typed.
+    pub(super) fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+impl Chosen {
+    /// Preset, then file, then flags.
+    pub(super) fn settings(&self) -> anyhow::Result<Settings> {
+        let mut settings = self.preset.settings();
         if let Some(path) = &self.config {
             let text = std::fs::read_to_string(path)
                 .with_context(|| format!("{}: cannot read", path.display()))?;
@@ -157,13 +168,12 @@ impl Chosen {
 
     /// As it is typed.
     pub(super) fn preset_name(&self) -> String {
-        let possible = self.preset.to_possible_value();
-        possible.map_or_else(String::new, |value| value.get_name().to_owned())
+        self.preset.name()
     }
 }
 
 /// `NAME=VALUE`, where a value that TOML does not know is a word.
-fn set(settings: &Settings, assignment: &str) -> anyhow::Result<Settings> {
+pub(super) fn set(settings: &Settings, assignment: &str) -> anyhow::Result<Settings> {
     let place = format!("--set {assignment}");
     let Some((name, value)) = assignment.split_once('=') else {
         anyhow::bail!("{place}: has no value; write NAME=VALUE, such as encoder.width=512");

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod contexts;
+mod eval;
 mod place;
+mod reproduce;
 mod stores;
 mod train;

@@ -11,6 +11,8 @@
 //! | `likelihood` | how badly do weights explain classes, and which way is better? |
 //! | `lbfgs` | where is a smooth convex function least? |
 //! | `rows` | how do embeddings become rows that are fitted? |
+//! | `span` | do fewer columns tell a linear model the same? |
+//! | `free` | what do features give that nothing was learnt for? |
 //! | `neighbours` | are a node's nearest nodes of its class? |
 //! | `kmeans` | do embeddings fall into groups of their own? |
 //! | `links` | do embeddings know of edges that were held out? |
@@ -40,6 +42,7 @@
 
 mod checks;
 mod draw;
+pub mod free;
 pub mod kmeans;
 mod lbfgs;
 mod likelihood;
@@ -49,11 +52,16 @@ pub mod metrics;
 pub mod neighbours;
 pub mod probe;
 mod rows;
+mod span;
 mod task;
 
 pub use draw::random_splits;
+pub use free::{FreeRow, free_rows};
 pub use kmeans::{GroupReport, KMeansSettings, group_probe, k_means};
-pub use links::{HeldOut, LinkReport, PairScore, hold_out_edges, link_report};
+pub use links::{
+    HeldOut, LinkProbe, LinkReport, LinkSplit, PairScore, hold_out_edges, link_probe, link_report,
+    split_edges,
+};
 pub use logistic::{Logistic, LogisticSettings};
 pub use neighbours::{NeighbourReport, neighbour_probe, sim_at};
 pub use probe::{Figures, ProbeReport, ProbeSettings, probe};

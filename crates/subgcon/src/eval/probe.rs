@@ -3,13 +3,15 @@
 //! For each c of a grid, from the smallest up, a [`Logistic`] is fitted to the training
 //! nodes, starting from the one before; the c with the best figure on the validation
 //! nodes is kept (accuracy, or micro-F1 where a node may have several classes; the
-//! smaller c where two are as good), and its model is shown the test nodes once.
+//! smaller c where two are as good), and its model is shown the test nodes once. Rows that
+//! are wider than there are training nodes are turned into the span of those first.
 
 use serde::Serialize;
 
 use super::checks::{self, Parts, refuse};
 use super::logistic::{Logistic, LogisticSettings};
 use super::rows::Rows;
+use super::span::narrowed;
 use super::task::Task;
 use crate::error::{Error, Result, shown};
 use crate::graph::{Labels, Split};
@@ -129,6 +131,12 @@ pub fn probe(
     }
     let task = Task::of(labels, &parts)?;
     let rows = Rows::new(embeddings, &parts.train, settings.normalise, settings.standardise);
+    let others = [&parts.validation[..], &parts.test];
+    let narrow = narrowed(&rows, embeddings.width, &parts.train, &others, embeddings.rows);
+    let rows = match &narrow {
+        Some(narrow) => Rows::new(narrow, &[], false, false),
+        None => rows,
+    };
     let train = rows.of(&parts.train);
     let mut grid = settings.grid.clone();
     grid.sort_by(f64::total_cmp);

@@ -81,6 +81,40 @@ fn test_nodes_do_not_reach_the_fit() {
 }
 
 #[test]
+fn wide_rows_are_told_apart_as_if_they_were_fitted_whole() {
+    // 40 training rows of 300 columns, two of them alike, far from the origin.
+    let mut stream = Stream::new(9, "wide", 0);
+    let values = (0..120 * 300).map(|_| (1.0 + stream.normal()) as f32).collect();
+    let mut x = Matrix::of(120, 300, values);
+    let twin = x.row(7).to_vec();
+    x.row_mut(10).copy_from_slice(&twin);
+    let (labels, split) = (labels(120, 3), split(120));
+    let parts = Parts::of(&labels, &split).unwrap();
+    let task = Task::of(&labels, &parts).unwrap();
+    for (normalise, standardise) in [(false, false), (true, true)] {
+        let rows = Rows::new(&x, &parts.train, normalise, standardise);
+        let others = [&parts.validation[..], &parts.test];
+        let narrow = narrowed(&rows, 300, &parts.train, &others, 120).unwrap();
+        assert!(narrow.width <= 39, "{}", narrow.width);
+        let narrow = Rows::new(&narrow, &[], false, false);
+        let all: Vec<u32> = (0..120).collect();
+        for c in [0.01, 1.0, 100.0] {
+            let settings = LogisticSettings { c, tolerance: 1e-9, steps: 10_000 };
+            let scores = |rows: &Rows<'_>| {
+                let fit = task.fit(&rows.of(&parts.train), &parts.train, &settings, None).unwrap();
+                assert!(fit.converged, "{}", fit.gradient);
+                fit.scores(&rows.of(&all)).values
+            };
+            let (wide, narrow) = (scores(&rows), scores(&narrow));
+            let largest = wide.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+            for (wide, narrow) in wide.iter().zip(&narrow) {
+                assert!((wide - narrow).abs() < 1e-4 * largest, "{wide} or {narrow}, c = {c}");
+            }
+        }
+    }
+}
+
+#[test]
 fn one_c_needs_no_validation_nodes() {
     let (x, labels, mut split) = (embeddings(90, 3), labels(90, 3), split(90));
     split.roles.iter_mut().filter(|role| **role == VALIDATION).for_each(|role| *role = 0);

@@ -1,0 +1,71 @@
+//! Tables VI and VII: how long does training take, in how much memory?
+//!
+//! Every figure comes from a process of its own, which trains on 500 contexts (50 for PPI)
+//! as the paper does.
+
+use serde_json::Value;
+
+use super::page::{Page, Table, printed};
+use super::{Dataset, Lab, PresetName, paper};
+
+pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
+    let mut table =
+        Table::new(&["graph", "", "training s", "contexts s", "embedding s", "memory MB"]);
+    let mut settings = Vec::new();
+    for dataset in &lab.datasets {
+        for (name, _) in paper::SECONDS {
+            let number = |rows| printed(paper::number(rows, name, dataset.column));
+            table.rows.push(vec![
+                dataset.shown.into(),
+                format!("{name} (paper, GPU)"),
+                number(paper::SECONDS),
+                "–".into(),
+                "–".into(),
+                number(paper::MEGABYTES),
+            ]);
+        }
+        for preset in [PresetName::Reference, PresetName::Default] {
+            let nodes = dataset.store.adjacency()?.nodes();
+            let subgraphs = subgraphs(dataset).min(nodes).to_string();
+            let seeds = lab.arguments.seeds.to_string();
+            let words = ["--subgraphs", &subgraphs, "--seeds", &seeds].map(str::to_owned);
+            let report = lab.alone(dataset, preset, &words)?;
+            let seconds = |stage: &str| figure(&report["seconds"][stage], 1.0, 2);
+            table.rows.push(vec![
+                dataset.shown.into(),
+                format!("`{}`, {subgraphs} contexts (ours)", preset.name()),
+                seconds("train"),
+                seconds("contexts"),
+                seconds("embed"),
+                figure(&report["peak_rss_bytes"], 1e-6, 0),
+            ]);
+        }
+    }
+    for preset in [PresetName::Reference, PresetName::Default] {
+        settings.push((preset.name(), lab.preset(preset)?));
+    }
+    Ok(Page {
+        title: "Tables VI and VII: seconds and memory".into(),
+        how: "Seconds of one training (mean over seeds) and the largest size of the whole process, contexts, \
+              embedding and probe included. Contexts that an earlier experiment left are used again, in no \
+              time."
+            .into(),
+        tables: vec![table],
+        note: "The paper's numbers are from TITAN Xp GPUs, its memory is that of parameters and hidden rows of a \
+               batch, and its PPI is a larger graph. Its training stops by validation accuracy; ours takes \
+               the steps of the preset."
+            .into(),
+        settings,
+        picture: None,
+    })
+}
+
+/// Contexts that the paper trains on.
+fn subgraphs(dataset: &Dataset) -> usize {
+    if dataset.name == "ppi" { 50 } else { 500 }
+}
+
+/// A number of a report, scaled, or a dash.
+fn figure(value: &Value, scale: f64, digits: usize) -> String {
+    value.as_f64().map_or_else(|| "–".into(), |x| format!("{:.digits$}", x * scale))
+}

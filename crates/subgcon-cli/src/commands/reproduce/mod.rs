@@ -1,0 +1,286 @@
+//! `subgcon reproduce TABLE`: the paper's experiments, each written with the paper's own
+//! numbers beside ours.
+//!
+//! | file | question |
+//! | --- | --- |
+//! | `classification` | Table II: what is the accuracy of nodes' classes? |
+//! | `encoders` | Table IV: which encoder is best? |
+//! | `objectives` | Table V: which objective is best? |
+//! | `subgraphs` | Fig. 3: do few contexts suffice for training? |
+//! | `composition` | Fig. 4: how far from their centre are members of contexts? |
+//! | `efficiency` | Tables VI, VII: how long does training take, in how much memory? |
+//! | `threads` | Fig. 5: what do more threads bring? |
+//! | `size` | Fig. 6: how large should a context be? |
+//! | `variants` | how are settings compared that need their own learning rate? |
+//! | `paper` | what did the paper print? |
+//! | `page` | how is a result written down? |
+
+mod classification;
+mod composition;
+mod efficiency;
+mod encoders;
+mod objectives;
+mod page;
+mod paper;
+mod size;
+mod subgraphs;
+mod threads;
+mod variants;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+use subgcon::config::Settings;
+use subgcon::io::import::{GraphSaint, Planetoid};
+use subgcon::io::store::{Store, StoreOptions, StoreWriter};
+
+use super::benchmark::{Plan, Summary, summarise};
+use super::eval::SplitArguments;
+use super::shell_word;
+use super::train::{PresetName, set};
+use crate::progress::Bars;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Which of the paper's experiments
+    table: Experiment,
+    /// Where the public graphs lie: planetoid/ind.NAME.*, ppi-small/ (or the files themselves)
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// The folder that results are written to
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Runs for each figure
+    #[arg(long, default_value_t = 20)]
+    seeds: u64,
+    /// Only these graphs: cora, citeseer, pubmed, ppi; may be repeated
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Where the settings of comparisons start from
+    #[arg(long, default_value = "reference")]
+    preset: PresetName,
+    /// One setting over all presets: training.steps=20; may be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Experiment {
+    /// Table II: accuracy of nodes' classes, beside rows that cost nothing
+    Classification,
+    /// Table IV: GCN, GCN + Skip, GAT and GIN
+    Encoders,
+    /// Table V: margin, logistic and BPR
+    Objectives,
+    /// Fig. 3: training on few contexts
+    Subgraphs,
+    /// Fig. 4: distances of members from their centre
+    Composition,
+    /// Tables VI and VII: seconds and memory
+    Efficiency,
+    /// Fig. 5: seconds by threads
+    Threads,
+    /// Fig. 6: accuracy by size of contexts
+    Size,
+    /// All of them, one after another
+    All,
+}
+
+/// A graph of the paper that is present.
+struct Dataset {
+    /// As in `--only` and in file names.
+    name: &'static str,
+    /// As in tables.
+    shown: &'static str,
+    /// Where the paper's numbers for it are, if they are for the same graph.
+    column: usize,
+    store: Store,
+}
+
+/// Everything an experiment needs.
+struct Lab<'a> {
+    arguments: &'a Arguments,
+    progress: &'a Bars,
+    datasets: Vec<Dataset>,
+}
+
+/// Name, name in tables, and column in the paper's tables.
+const DATASETS: [(&str, &str, usize); 4] =
+    [("cora", "Cora", 0), ("citeseer", "Citeseer", 1), ("pubmed", "Pubmed", 2), ("ppi", "PPI", 3)];
+
+pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> {
+    if arguments.seeds == 0 {
+        anyhow::bail!("--seeds = 0: run at least one");
+    }
+    let lab = Lab { arguments, progress, datasets: datasets(arguments, progress)? };
+    let wanted = match arguments.table {
+        Experiment::All => Experiment::value_variants()
+            .iter()
+            .copied()
+            .filter(|experiment| *experiment != Experiment::All)
+            .collect(),
+        one => vec![one],
+    };
+    for experiment in wanted {
+        let page = match experiment {
+            Experiment::Classification => classification::page(&lab)?,
+            Experiment::Encoders => encoders::page(&lab)?,
+            Experiment::Objectives => objectives::page(&lab)?,
+            Experiment::Subgraphs => subgraphs::page(&lab)?,
+            Experiment::Composition => composition::page(&lab)?,
+            Experiment::Efficiency => efficiency::page(&lab)?,
+            Experiment::Threads => threads::page(&lab)?,
+            Experiment::Size => size::page(&lab)?,
+            Experiment::All => unreachable!("it was taken apart above"),
+        };
+        for path in page.write(&lab, experiment)? {
+            println!("wrote {}", path.display());
+        }
+    }
+    Ok(())
+}
+
+/// The graphs that are present, as stores below the results.
+fn datasets(arguments: &Arguments, progress: &Bars) -> anyhow::Result<Vec<Dataset>> {
+    if let Some(name) =
+        arguments.only.iter().find(|name| !DATASETS.iter().any(|(known, ..)| known == *name))
+    {
+        anyhow::bail!("--only {name}: is no graph of the paper; use cora, citeseer, pubmed or ppi");
+    }
+    let cache = arguments.output.join("stores");
+    std::fs::create_dir_all(&cache)
+        .with_context(|| format!("{}: cannot be created", cache.display()))?;
+    let mut present = Vec::new();
+    for (name, shown, column) in DATASETS {
+        if !arguments.only.is_empty() && !arguments.only.iter().any(|only| only == name) {
+            continue;
+        }
+        let Some(source) = Source::of(name, &arguments.data) else { continue };
+        let path = cache.join(format!("{name}.graph"));
+        if !path.exists() {
+            let mut writer = StoreWriter::create(&path, StoreOptions::default(), progress)?;
+            let origin = match source {
+                Source::Planetoid(dir) => {
+                    Planetoid { dir, name: name.into() }.import(&mut writer)?
+                }
+                Source::GraphSaint(dir) => GraphSaint { dir }.import(&mut writer)?,
+            };
+            writer.finish(origin)?;
+        }
+        present.push(Dataset { name, shown, column, store: Store::open(&path)? });
+    }
+    if present.is_empty() {
+        anyhow::bail!(
+            "{}: has none of the graphs; put the Planetoid files (ind.cora.*, …) or a GraphSAINT folder \
+             ppi-small there",
+            arguments.data.display()
+        );
+    }
+    Ok(present)
+}
+
+/// Files of a graph.
+enum Source {
+    Planetoid(PathBuf),
+    GraphSaint(PathBuf),
+}
+
+impl Source {
+    fn of(name: &str, data: &Path) -> Option<Source> {
+        if name == "ppi" {
+            let folders = [data.join("ppi-small"), data.join("ppi"), data.to_path_buf()];
+            let found = folders.into_iter().find(|folder| folder.join("adj_full.npz").exists());
+            return found.map(Source::GraphSaint);
+        }
+        let folders = [data.join("planetoid"), data.to_path_buf()];
+        let file = format!("ind.{name}.graph");
+        let found = folders.into_iter().find(|folder| folder.join(&file).exists());
+        found.map(Source::Planetoid)
+    }
+}
+
+impl Lab<'_> {
+    /// What comparisons start from.
+    fn base(&self) -> anyhow::Result<Settings> {
+        self.preset(self.arguments.preset)
+    }
+
+    /// A preset with `--set` over it.
+    fn preset(&self, preset: PresetName) -> anyhow::Result<Settings> {
+        let mut settings = preset.settings();
+        for assignment in &self.arguments.set {
+            settings = set(&settings, assignment)?;
+        }
+        settings.validate()?;
+        Ok(settings)
+    }
+
+    /// All runs of one setting on one graph; the step is chosen by validation, as in the paper,
+    /// unless it is not to be.
+    fn measure(
+        &self,
+        dataset: &Dataset,
+        settings: &Settings,
+        seeds: u64,
+        select: bool,
+        baselines: bool,
+    ) -> anyhow::Result<Summary> {
+        let plan = Plan {
+            settings,
+            preset: String::new(),
+            seeds,
+            select_every: select.then_some(5),
+            baselines,
+            splits: &SplitArguments::OWN,
+            split_seed: 0,
+        };
+        summarise(&dataset.store, &plan, self.progress)
+    }
+
+    /// `subgcon benchmark` as a process of its own: time and memory of nothing else.
+    fn alone(
+        &self,
+        dataset: &Dataset,
+        preset: PresetName,
+        more: &[String],
+    ) -> anyhow::Result<Value> {
+        let program = std::env::current_exe().context("this program's own file")?;
+        let mut command = Command::new(program);
+        command.arg("benchmark").arg(dataset.store.root()).args(["--json", "--no-baselines"]);
+        command.args(["--progress", "never", "--preset", &preset.name()]).args(more);
+        for assignment in &self.arguments.set {
+            command.args(["--set", assignment]);
+        }
+        let output = command.output().context("cannot start this program again")?;
+        if !output.status.success() {
+            let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            anyhow::bail!("{}: {told}", dataset.store.root().display());
+        }
+        serde_json::from_slice(&output.stdout).context("a report in JSON")
+    }
+
+    /// The command that writes one experiment again.
+    fn command(&self, experiment: Experiment) -> String {
+        let Arguments { data, output, seeds, only, preset, set, .. } = self.arguments;
+        let name = experiment.to_possible_value();
+        let name = name.map_or_else(String::new, |value| value.get_name().to_owned());
+        let mut words = format!(
+            "subgcon reproduce {name} --data {} -o {} --seeds {seeds}",
+            shell_word(data),
+            shell_word(output)
+        );
+        for only in only {
+            words += &format!(" --only {only}");
+        }
+        if preset.name() != "reference" {
+            words += &format!(" --preset {}", preset.name());
+        }
+        for assignment in set {
+            words += &format!(" --set '{assignment}'");
+        }
+        words
+    }
+}

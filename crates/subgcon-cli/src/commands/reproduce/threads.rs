@@ -1,0 +1,65 @@
+//! Fig. 5: what do more threads bring?
+//!
+//! The paper trains on 20,000 contexts for 400 epochs with one to several GPUs. Here the same
+//! training runs on one to all cores, each time as a process of its own.
+
+use anyhow::Context as _;
+
+use super::Lab;
+use super::page::{Page, Table};
+use crate::picture::{Series, lines_svg};
+
+/// Contexts and steps of the paper, unless `--set` says otherwise.
+const SUBGRAPHS: usize = 20_000;
+const STEPS: u64 = 400;
+
+pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut counts: Vec<usize> = (0..).map(|power| 1 << power).take_while(|&n| n < cores).collect();
+    counts.push(cores);
+    let mut table = Table::new(&["graph", "threads", "training s", "times as fast", "accuracy"]);
+    let mut series = Vec::new();
+    for dataset in &lab.datasets {
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        for &threads in &counts {
+            let subgraphs = SUBGRAPHS.min(dataset.store.adjacency()?.nodes());
+            let words = [
+                "--threads".to_owned(),
+                threads.to_string(),
+                "--seeds".to_owned(),
+                "1".to_owned(),
+                "--subgraphs".to_owned(),
+                subgraphs.to_string(),
+                "--steps".to_owned(),
+                STEPS.to_string(),
+            ];
+            let report = lab.alone(dataset, lab.arguments.preset, &words)?;
+            let told = "a report has it";
+            let seconds = report["seconds"]["train"].as_f64().context(told)?;
+            let accuracy = report["accuracy_mean"].as_f64().context(told)?;
+            let first = points.first().map_or(seconds, |point| point.1);
+            points.push((threads as f64, seconds));
+            table.rows.push(vec![
+                dataset.shown.into(),
+                threads.to_string(),
+                format!("{seconds:.2}"),
+                format!("{:.2}", first / seconds),
+                format!("{:.2}", 100.0 * accuracy),
+            ]);
+        }
+        series.push(Series { name: dataset.shown.into(), points });
+    }
+    Ok(Page {
+        title: "Fig. 5: threads".into(),
+        how: format!(
+            "Seconds of training, {STEPS} steps on {SUBGRAPHS} contexts or all there are, by threads; one \
+             run. The result does not depend on threads, so neither does accuracy."
+        ),
+        picture: Some(lines_svg("Seconds of training by threads", "threads", "s", false, &series)),
+        tables: vec![table],
+        note: "The paper prints a figure without numbers: time falls with the number of GPUs, accuracy does \
+               not change."
+            .into(),
+        settings: vec![("but for steps and contexts".into(), lab.base()?)],
+    })
+}

@@ -1,0 +1,109 @@
+//! The paper's experiments, on a small graph in the place of a public one.
+
+use std::path::PathBuf;
+
+use crate::place::Place;
+
+/// A folder in which "cora" is a small graph with communities that was imported before.
+fn small() -> Place {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("data/planetoid")).unwrap();
+    std::fs::create_dir_all(place.path("results/stores")).unwrap();
+    place.write("data/planetoid/ind.cora.graph", "");
+    place.run(
+        "generate communities --nodes 300 --edges 1200 --classes 2 --feature-width 60 -o \
+         results/stores/cora.graph",
+    );
+    place
+}
+
+/// Everything small.
+const QUICK: &str = "--seeds 1 --set training.steps=6 --set training.batch=40 --set encoder.width=16 \
+                     --set optimizer.decay=none";
+
+fn read(place: &Place, name: &str) -> String {
+    std::fs::read_to_string(place.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+#[test]
+fn all_experiments_are_written_with_the_papers_numbers_beside() {
+    let place = small();
+    let told = place.run(&format!("reproduce all --data data -o results {QUICK}"));
+    assert!(told.contains("wrote results/classification.md"), "{told}");
+    // A part of each page that only its own experiment can have written.
+    for (name, parts) in [
+        (
+            "classification",
+            &["| Subg-Con (paper) | 83.5 |", "| PageRank-smoothed features, costs nothing |"][..],
+        ),
+        ("encoders", &["| Cora | GCN + Skip | 83.5 |", "| Cora | GIN | 83 |"]),
+        ("objectives", &["| Cora | margin | 83.5 |", "| Cora | BPR | 81.7 |"]),
+        ("subgraphs", &["| Cora | all (300) |", "| Cora | 50 |", "![Fig. 3"]),
+        ("composition", &["| graph | 1 hop |", "| Cora | "]),
+        ("efficiency", &["| Cora | DGI (paper, GPU) | 27 |", "`reference`, 300 contexts (ours)"]),
+        ("threads", &["| Cora | 1 |", "1.00"]),
+        ("size", &["| Cora | 2 |", "| Cora | 20 |"]),
+    ] {
+        let page = read(&place, &format!("results/{name}.md"));
+        for part in parts {
+            assert!(page.contains(part), "{name}: {part}\n{page}");
+        }
+        let command = format!("subgcon reproduce {name} --data data -o results --seeds 1 --set ");
+        assert!(page.contains(&command) && page.contains("steps = 6\n"), "{name}: {page}");
+    }
+    for name in ["subgraphs", "composition", "threads", "size"] {
+        let picture = read(&place, &format!("results/{name}.svg"));
+        assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"), "{name}");
+        assert!(picture.contains("Cora") && !picture.contains("NaN"), "{name}: {picture}");
+    }
+    let mut left = std::fs::read_dir(place.path("results")).unwrap();
+    assert!(left.all(|entry| entry.unwrap().path().extension().is_none_or(|e| e != "partial")));
+}
+
+#[test]
+fn the_same_seeds_write_the_same_figures() {
+    let place = small();
+    let words = format!("reproduce objectives --data data -o results {QUICK}");
+    place.run(&words);
+    let first = read(&place, "results/objectives.md");
+    place.run(&format!("{words} --threads 1"));
+    assert_eq!(read(&place, "results/objectives.md"), first);
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let place = small();
+    let told = place.fail("reproduce size --data results -o results");
+    assert!(told.contains("results: has none of the graphs; put the Planetoid files"), "{told}");
+    let told = place.fail("reproduce size --data data -o results --only reddit");
+    assert!(told.contains("--only reddit: is no graph of the paper"), "{told}");
+    let told = place.fail("reproduce size --data data -o results --only pubmed");
+    assert!(told.contains("has none of the graphs"), "{told}");
+    let told = place.fail("reproduce size --data data -o results --seeds 0");
+    assert!(told.contains("run at least one"), "{told}");
+    let told = place.fail("reproduce size --data data -o results --set training.stepz=1");
+    assert!(told.contains("stepz"), "{told}");
+}
+
+#[test]
+fn public_graphs_are_imported_on_the_fly() {
+    let data = std::env::var_os("SUBGCON_SHARED_DATA").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    );
+    if !data.join("planetoid/ind.cora.graph").exists() {
+        println!("skipped: {} is not there", data.display());
+        return;
+    }
+    let place = Place::new();
+    let words =
+        format!("reproduce composition --data {} -o r --only cora --only citeseer", data.display());
+    place.run(&words);
+    let page = read(&place, "r/composition.md");
+    assert!(page.contains("| Cora | ") && page.contains("| Citeseer | "), "{page}");
+    let nodes = &place.json("info r/stores/citeseer.graph --json")["nodes"];
+    assert_eq!(*nodes, 3327, "as in the paper's Table I");
+    // The second time the stores are there.
+    place.run(&words);
+    assert_eq!(read(&place, "r/composition.md"), page);
+}

@@ -1,0 +1,62 @@
+//! Do fewer columns tell a linear model the same?
+//!
+//! With fewer training rows T (rows, width) than columns, the weights that minimise a
+//! penalised loss lie in the span of T: whatever is orthogonal to it costs and changes
+//! nothing. With B an orthonormal basis of the span, x ↦ B x keeps every product with
+//! such weights and their length, so that the small problem has the same scores at its
+//! minimum. B = W T with W T Tᵀ Wᵀ = I; B x is found as W (T x), all in f64.
+
+use rayon::prelude::*;
+
+use super::rows::Rows;
+use crate::math::{Matrix, View, Write, gemm, gemm_slice, orthonormal_combinations};
+
+/// Columns for each training row from which on it pays.
+const WIDE: usize = 2;
+/// Rows that are turned together.
+const ROWS: usize = 256;
+
+/// Rows of all `nodes` (of whom `train` are fitted) in the span of the latter, a row a
+/// node of `embeddings`; none where they are not wide enough for that to pay. Other nodes
+/// get zeros.
+pub(super) fn narrowed(
+    rows: &Rows<'_>,
+    width: usize,
+    train: &[u32],
+    others: &[&[u32]],
+    nodes: usize,
+) -> Option<Matrix<f32>> {
+    if width < WIDE * train.len() {
+        return None;
+    }
+    let fitted: Matrix<f64> = rows.of(train).cast();
+    let mut gram = Matrix::zeros(train.len(), train.len());
+    gemm(&mut gram, fitted.view(), fitted.view().transposed(), Write::Set);
+    let combinations = orthonormal_combinations(&gram);
+    let count = combinations.rows;
+    // All rows zero: one column of zeros says as much.
+    let mut narrow = Matrix::zeros(nodes, count.max(1));
+    if count == 0 {
+        return Some(narrow);
+    }
+    let mut basis = Matrix::zeros(count, width);
+    gemm(&mut basis, combinations.view(), fitted.view(), Write::Set);
+    let wanted: Vec<u32> = [&[train][..], others].concat().concat();
+    let parts: Vec<(&[u32], Vec<f64>)> = wanted
+        .par_chunks(ROWS)
+        .map(|some| {
+            let wide: Matrix<f64> = rows.of(some).cast();
+            let mut turned = vec![0.0; some.len() * count];
+            let (wide, basis) = (View::of(&wide.values, some.len(), width), basis.view());
+            gemm_slice(&mut turned, count, wide, basis.transposed(), Write::Set);
+            (some, turned)
+        })
+        .collect();
+    for (some, turned) in parts {
+        for (&node, turned) in some.iter().zip(turned.chunks_exact(count)) {
+            let row = narrow.row_mut(node as usize);
+            row.iter_mut().zip(turned).for_each(|(x, &turned)| *x = turned as f32);
+        }
+    }
+    Some(narrow)
+}
