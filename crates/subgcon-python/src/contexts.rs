@@ -76,8 +76,8 @@ impl Contexts {
         show: Option<Py<PyAny>>,
     ) -> PyResult<Contexts> {
         let settings = read(settings)?;
-        let parts = &graph.get().parts;
-        run(py, jobs, show, |watch| Contexts::find(parts, &settings.contexts, watch))
+        let parts = graph.get().parts.clone();
+        run(py, jobs, show, move |watch| Contexts::find(&parts, &settings.contexts, watch))
     }
 
     /// Places in a context.

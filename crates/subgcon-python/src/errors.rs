@@ -21,7 +21,11 @@ pub(crate) fn raised(error: Error) -> PyErr {
             Some(code) => {
                 let text = cause.to_string();
                 let text = text.split(" (os error").next().unwrap_or_default().to_owned();
-                PyOSError::new_err((code, format!("cannot {action}: {text}"), path))
+                PyOSError::new_err((
+                    code,
+                    format!("cannot {action}: {text}"),
+                    path.into_os_string(),
+                ))
             }
             None => PyOSError::new_err(format!("{}: cannot {action}: {cause}", path.display())),
         },
@@ -36,13 +40,22 @@ pub(crate) fn raised(error: Error) -> PyErr {
 
 /// Remedies name flags of the command where Python has keywords.
 fn text(error: &Error) -> String {
-    error
+    let text = error
         .to_string()
         .replace("resume it as it began, or pass --force to start anew", FRESH)
         .replace("pass --resume to go on with it, or --force to start anew", FRESH)
         .replace("--force", "overwrite=True")
         .replace("--create-missing", "create_missing=True")
-        .replace("--structural", "structural=True")
+        .replace("--structural", "structural=True");
+    let mut words = text.split("--");
+    let mut keywords = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let end = word.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(word.len());
+        let (flag, rest) = word.split_at(end);
+        keywords += &flag.replace('-', "_");
+        keywords += rest;
+    }
+    keywords
 }
 
 const FRESH: &str = "fit with the settings and the graph that it began with, or delete the folder";

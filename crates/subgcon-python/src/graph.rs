@@ -105,7 +105,7 @@ impl Graph {
     #[staticmethod]
     #[pyo3(signature = (path, keep_store = true))]
     fn open(py: Python<'_>, path: PathBuf, keep_store: bool) -> PyResult<Graph> {
-        run(py, None, None, |_| {
+        run(py, None, None, move |_| {
             let store = Store::open(&path)?;
             let manifest = store.manifest();
             let fingerprint = Arc::new(OnceLock::from(manifest.fingerprint.clone()));
@@ -151,7 +151,7 @@ impl Graph {
         if weights.as_ref().is_some_and(|weights| weights.len() != neighbours.len()) {
             return Err(wrong("a weight for each entry of the matrix"));
         }
-        let (adjacency, counts) = run(py, None, None, |watch| {
+        let (adjacency, counts) = run(py, None, None, move |watch| {
             Adjacency::from_rows(offsets, neighbours, weights, rules, watch)
         })?;
         Ok(Graph { parts: Parts::new(adjacency, Ids::Range(nodes), counts) })
@@ -198,7 +198,7 @@ impl Graph {
             first = last;
         }
         let (adjacency, counts) =
-            run(py, None, None, |watch| Adjacency::from_edges(count, edges, rules, watch))?;
+            run(py, None, None, move |watch| Adjacency::from_edges(count, edges, rules, watch))?;
         Ok(Graph { parts: Parts::new(adjacency, Ids::Range(count), counts) })
     }
 
@@ -223,8 +223,9 @@ impl Graph {
         let (ids, edges, count) =
             edges_between(&sources, &targets, &weights, known, create_missing)?;
         not_empty(count as u32)?;
-        let (adjacency, counts) =
-            run(py, None, None, |watch| Adjacency::from_edges(count as u32, edges, rules, watch))?;
+        let (adjacency, counts) = run(py, None, None, move |watch| {
+            Adjacency::from_edges(count as u32, edges, rules, watch)
+        })?;
         Ok(Graph { parts: Parts::new(adjacency, ids, counts) })
     }
 
@@ -245,7 +246,7 @@ impl Graph {
     ) -> PyResult<Graph> {
         let (values, shape) = lend::<f32, Ix2>(values)?;
         self.of_all("feature rows", shape[0])?;
-        let features = run(py, None, None, |_| Features::from_dense(shape[1], values))?;
+        let features = run(py, None, None, move |_| Features::from_dense(shape[1], values))?;
         Ok(self.with_features(features, names))
     }
 
@@ -264,7 +265,7 @@ impl Graph {
         self.of_all("feature rows", offsets.len().saturating_sub(1))?;
         let (values, _) = lend::<f32, Ix1>(data)?;
         let given = Sparse { width, offsets, columns, values };
-        let features = run(py, None, None, |_| Features::from_rows(given))?;
+        let features = run(py, None, None, move |_| Features::from_rows(given))?;
         Ok(self.with_features(features, names))
     }
 
@@ -445,8 +446,8 @@ impl Graph {
         jobs: Option<usize>,
         show: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let parts = &self.parts;
-        run(py, jobs, show, |watch| {
+        let parts = self.parts.clone();
+        run(py, jobs, show, move |watch| {
             let adjacency = &parts.adjacency;
             let edges = EdgeRules { directed: adjacency.directed, ..EdgeRules::default() };
             let options = StoreOptions { edges, replace: overwrite, ..StoreOptions::default() };

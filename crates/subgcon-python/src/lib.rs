@@ -14,6 +14,9 @@
 //! | `stores` | how do other programs' files and made-up graphs become stores? |
 //! | `evaluate` | how good are embeddings? |
 
+// PyO3 hands arguments over by value.
+#![allow(clippy::needless_pass_by_value)]
+
 mod arrays;
 mod contexts;
 mod errors;

@@ -36,6 +36,7 @@ const FILES: [&str; 2] = ["model.safetensors", "config.json"];
 
 /// A trained model.
 #[pyclass(frozen, module = "subgcon._native")]
+#[derive(Clone)]
 pub(crate) struct Model {
     model: Arc<model::Model>,
     names: Vec<String>,
@@ -73,11 +74,11 @@ pub(crate) fn train<'py>(
     show: Option<Py<PyAny>>,
 ) -> PyResult<(Model, Contexts, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, u64)> {
     let settings = read(settings)?;
-    let parts = &graph.get().parts;
+    let parts = graph.get().parts.clone();
     let contexts = contexts.map(|contexts| contexts.get().clone());
     let keep = checkpoint.map(|path| Keep { path, every: every.max(1) });
     let learnt = run(py, jobs, show, move |watch| {
-        learn(parts, settings, columns, contexts, keep.as_ref(), watch)
+        learn(&parts, settings, columns, contexts, keep.as_ref(), watch)
     })?;
     let Learnt { model, contexts, losses, retrievals, resumed_from } = learnt;
     let (losses, retrievals) = (PyArray1::from_vec(py, losses), PyArray1::from_vec(py, retrievals));
@@ -130,6 +131,7 @@ fn learn(
         None => Trainer::new(&settings, material)?,
     };
     watch.begin("training", settings.training.steps, "steps");
+    watch.keeps(folder.is_some());
     watch.advance(resumed_from);
     let (mut losses, mut retrievals) = (Vec::new(), Vec::new());
     let mut noted = Instant::now();
@@ -138,6 +140,7 @@ fn learn(
             if let Some(folder) = &mut folder {
                 folder.checkpoint(&trainer.state())?;
             }
+            watch.keeps(false);
             watch.go_on();
         }
         let Some(report) = trainer.advance()? else { break };
@@ -159,6 +162,7 @@ fn learn(
         }
     }
     watch.end();
+    watch.keeps(false);
     let trained = trainer.finish()?;
     let model = model::Model::new(&settings, trained, material, parts.fingerprint())?;
     if let (Some(folder), Some(keep)) = (folder, keep) {
@@ -275,7 +279,7 @@ impl Model {
         Bound<'py, PyArray1<f32>>,
         Contexts,
     )> {
-        let parts = &graph.get().parts;
+        let (model, parts) = (self.clone(), graph.get().parts.clone());
         let contexts = contexts.map(|contexts| contexts.get().clone());
         let nodes = nodes.map(places).transpose()?;
         let count = parts.adjacency.nodes();
@@ -283,8 +287,9 @@ impl Model {
         {
             return Err(wrong(format!("node {node} is outside 0 to {}", count - 1)));
         }
-        let made =
-            run(py, jobs, show, |watch| self.embedded(parts, contexts, nodes.as_deref(), watch))?;
+        let made = run(py, jobs, show, move |watch| {
+            model.embedded(&parts, contexts, nodes.as_deref(), watch)
+        })?;
         let Embedded { values, status, mass, sizes, contexts } = made;
         let rows = status.len();
         let values = matrix(py, values, rows, self.model.width())?;
@@ -332,13 +337,14 @@ impl Model {
 
     /// Writes a folder that the command reads.
     fn save(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<()> {
-        run(py, None, None, |_| write_model(&path, &self.model, &self.names, None, overwrite))
+        let Model { model, names } = self.clone();
+        run(py, None, None, move |_| write_model(&path, &model, &names, None, overwrite))
     }
 
     /// Reads a folder.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Model> {
-        run(py, None, None, |_| {
+        run(py, None, None, move |_| {
             let (model, config) = read_model(&path)?;
             Ok(Model { model: Arc::new(model), names: config.features.names })
         })
@@ -375,7 +381,7 @@ impl Model {
         mass: &Bound<'_, PyAny>,
         overwrite: bool,
     ) -> PyResult<()> {
-        let parts = &graph.get().parts;
+        let parts = graph.get().parts.clone();
         let (values, shape) = lend::<f32, numpy::ndarray::Ix2>(values)?;
         let (status, _) = lend::<u8, Ix1>(status)?;
         let (sizes, _) = lend::<u32, Ix1>(sizes)?;
@@ -385,7 +391,7 @@ impl Model {
             return Err(wrong(format!("{} rows for {count} nodes", shape[0])));
         }
         let width = shape[1];
-        run(py, None, None, |watch| {
+        run(py, None, None, move |watch| {
             let path: &Path = &path;
             let format = EmbeddingFormat::of_path(path)?;
             let rows = count as u64;

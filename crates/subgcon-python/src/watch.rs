@@ -4,12 +4,14 @@
 //! threads go on. The thread that called waits, and every [`TICK`] asks Python whether
 //! Ctrl-C was pressed and shows how far along the work is. To stop it, the next
 //! [`Progress`] call of the work unwinds its threads: nothing in the library has to know.
+//! Work that makes no such call for a while is not waited for longer than [`PATIENCE`],
+//! unless it has a state to keep: it ends by itself, with all that it owns.
 
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use subgcon::progress::Progress;
@@ -19,6 +21,9 @@ use crate::errors::{raised, wrong};
 /// Between two looks at the interpreter.
 const TICK: Duration = Duration::from_millis(50);
 
+/// How long stopped work is waited for.
+const PATIENCE: Duration = Duration::from_millis(500);
+
 /// What unwinds a stopped piece of work.
 struct Stopped;
 
@@ -26,6 +31,7 @@ struct Stopped;
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     stop: AtomicBool,
+    keeps: AtomicBool,
     done: AtomicU64,
     work: Mutex<Work>,
 }
@@ -42,6 +48,11 @@ impl Watch {
     /// Whether the work is to stop.
     pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Relaxed)
+    }
+
+    /// Says whether stopped work has a state to keep, and is waited for.
+    pub(crate) fn keeps(&self, keeps: bool) {
+        self.keeps.store(keeps, Relaxed);
     }
 
     /// Leaves the work where it is, if it is to stop.
@@ -88,40 +99,45 @@ impl Progress for Watch {
 
 /// Runs work on `jobs` threads (all cores where nothing is said), watched by `show`: called
 /// with what is done, how much of it, of how much, in what, and a note.
-pub(crate) fn run<T: Send>(
+pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     jobs: Option<usize>,
     show: Option<Py<PyAny>>,
-    work: impl FnOnce(&Watch) -> subgcon::Result<T> + Send,
+    work: impl FnOnce(&Watch) -> subgcon::Result<T> + Send + 'static,
 ) -> PyResult<T> {
     // A pool for each call: a process that was forked has no threads of its parent's.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.unwrap_or(0)).build();
     let pool = pool.map_err(|error| wrong(format!("n_jobs = {jobs:?}: {error}")))?;
-    let watch = Watch::default();
-    let (finished, interrupted) = py.detach(|| {
-        std::thread::scope(|scope| {
-            let (done, waiting) = channel::<()>();
-            let (pool, watch) = (&pool, &watch);
-            let worker = scope.spawn(move || {
-                // Dropped when the work ends, in whatever way.
-                let _done = done;
-                pool.install(|| work(watch))
-            });
-            let mut interrupted = None;
-            while waiting.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                if interrupted.is_none() {
-                    interrupted = Python::attach(|py| watch.tick(py, show.as_ref())).err();
-                    watch.stop.store(interrupted.is_some(), Relaxed);
-                }
-            }
-            (worker.join(), interrupted)
-        })
+    let watch = Arc::new(Watch::default());
+    let (answer, waiting) = channel();
+    let watched = Arc::clone(&watch);
+    std::thread::spawn(move || {
+        let done = catch_unwind(AssertUnwindSafe(|| pool.install(|| work(&watched))));
+        // Nobody may be waiting any more.
+        let _ = answer.send(done);
     });
-    if let Some(error) = interrupted {
-        return Err(error);
-    }
-    match finished {
+    let done = py.detach(move || wait(&watch, &waiting, show.as_ref()))?;
+    match done {
         Ok(answer) => answer.map_err(raised),
         Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Waits for an answer, looking at the interpreter now and then; its error stops the work.
+fn wait<T>(watch: &Watch, answer: &Receiver<T>, show: Option<&Py<PyAny>>) -> PyResult<T> {
+    let none_yet =
+        |found: &Result<T, RecvTimeoutError>| matches!(found, Err(RecvTimeoutError::Timeout));
+    loop {
+        let found = answer.recv_timeout(TICK);
+        if !none_yet(&found) {
+            return Ok(found.expect("the work always answers"));
+        }
+        if let Err(error) = Python::attach(|py| watch.tick(py, show)) {
+            watch.stop.store(true, Relaxed);
+            let asked = Instant::now();
+            let patient = || watch.keeps.load(Relaxed) || asked.elapsed() < PATIENCE;
+            while patient() && none_yet(&answer.recv_timeout(TICK)) {}
+            return Err(error);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! How wide is each block of an embedding of so many columns?
 //!
-//! Blocks share the columns evenly and the last takes what is left over. Blocks of features
-//! are as wide as the projection finds directions; where that is less than their share, the
+//! Blocks share the columns evenly and the last takes what is left over; where there are
+//! fewer columns than blocks, the first blocks get one each. Blocks of features are as wide as the projection finds directions; where that is less than their share, the
 //! encoder's blocks get the difference.
 
 use subgcon::config::{Settings, Source};
@@ -19,11 +19,9 @@ fn refuse<T>(total: usize, remedy: String) -> Result<T> {
 
 /// Asks the projection for its share, before features of `columns` columns are projected.
 pub(crate) fn share(settings: &mut Settings, total: usize, columns: usize) -> Result<()> {
+    settings.output.truncate(total);
     let (encoders, features) = blocks(settings);
     let count = encoders + features;
-    if total < count {
-        return refuse(total, format!("choose at least {count}, a column for each output block"));
-    }
     if features == 0 {
         return Ok(());
     }

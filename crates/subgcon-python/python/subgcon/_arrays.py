@@ -67,6 +67,13 @@ def _objects(values: list[Any]) -> np.ndarray:
     return array
 
 
+def rows_of(thing: Any) -> int:
+    """Rows of a matrix, a table or a list."""
+    if getattr(thing, "shape", ()):
+        return int(thing.shape[0])
+    return len(thing) if hasattr(thing, "__len__") else int(np.shape(thing)[0])
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value says that there is none."""
     return value is None or (isinstance(value, float) and value != value) or repr(value) in ("<NA>", "NaT")

@@ -26,8 +26,8 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_components : int, default=None
-        Columns of an embedding. The preset's output blocks share them evenly and the last takes what is left over; a
-        block of features that cannot be so wide (fewer columns, a lower rank) leaves the difference to the encoder's.
+        Columns of an embedding. The preset's output blocks share them evenly and the last takes what is left over (where there are fewer
+        columns than blocks, the first blocks get one each); a block of features that cannot be so wide (fewer columns, a lower rank) leaves the difference to the encoder's.
         None: as wide as the preset makes them.
     preset : {"default", "paper", "reference"}, default="default"
         Where settings start from.
@@ -188,12 +188,13 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 found._native, text, n_components, None, checkpoint, int(self.checkpoint_every), jobs, show
             )
             embedding, status, sizes, mass, contexts = model.embed(found._native, contexts, None, jobs, show)
-        if resumed:
-            losses = np.array([json.loads(line)["loss"] for line in open(os.path.join(checkpoint, "log.jsonl"))])
+        if resumed and checkpoint is not None:
+            with open(os.path.join(checkpoint, "log.jsonl"), encoding="utf-8") as log:
+                losses = np.array([json.loads(line)["loss"] for line in log])
         self._model = model
-        self._contexts = contexts
-        self._told = (status, sizes, mass)
-        self.graph_ = found
+        self._contexts: "_native.Contexts | None" = contexts
+        self._told: "tuple[Any, ...]" = (status, sizes, mass)
+        self.graph_: Any = found
         self.seed_ = seed
         self.settings_ = json.loads(model.settings)
         self.embedding_ = embedding
@@ -227,6 +228,8 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """The graph with its features, and which of its rows are meant (None: all of them)."""
         if X is not None and graph is None and holds_graph(X):
             X, graph = None, X
+        if hasattr(X, "__array__") and not hasattr(X, "shape"):
+            X = np.asarray(X)
         if graph is None and fitting:
             graph = self.graph
         if graph is None and not fitting:
@@ -238,7 +241,7 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         table = X is not None and _arrays.is_table(X)
         if not (table and _arrays.is_table(graph)):
-            rows = None if X is None else X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
+            rows = None if X is None else _arrays.rows_of(X)
             if _arrays.is_table(graph):
                 found = Graph.from_tables(graph) if rows is None else _numbered(graph, rows)
             else:
@@ -254,7 +257,16 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         names = [str(name) for name in _arrays.columns(X)] if table else None
         if _arrays.library(X) == "pyarrow":
             X = np.stack([_arrays.column(X, name) for name in _arrays.columns(X)], axis=1)
-        X = validate_data(self, X, reset=fitting, accept_sparse="csr", dtype=np.float32, order="C")
+        with np.errstate(over="ignore"):
+            X = validate_data(
+                self,
+                X,
+                reset=fitting,
+                accept_sparse="csr",
+                dtype=np.float32,
+                order="C",
+                ensure_min_samples=1 + fitting,
+            )
         if fitting:
             self._fed = True
         return found.with_features(X, names=names), None
@@ -265,6 +277,12 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return False
         shape = np.shape(X)
         if len(shape) == 1:
+            kind = np.asarray(X).dtype
+            if kind.kind in "fc":
+                raise ValueError(
+                    f"X: one-dimensional and {kind}, which names no nodes: ids are integers or texts. Reshape your data: a "
+                    "row of features for each node"
+                )
             return True
         fed = graph is getattr(self, "graph_", None) and self._fed
         known = (graph._native.feature_width is not None and not fed) or self.structural
@@ -275,8 +293,7 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if not fitting:
             return
         self._fed = False
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self.__dict__.pop("feature_names_in_", None)
         if graph.feature_names:
             self.feature_names_in_ = np.array(graph.feature_names, dtype=object)
 
@@ -417,10 +434,11 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
     def __getstate__(self) -> "dict[str, Any]":
-        state = super().__getstate__()
+        state = dict(super().__getstate__())
         if "_model" in state:
             state["_model"] = state["_model"].to_bytes()
             state["_contexts"] = None

@@ -142,7 +142,7 @@ class Graph:
         weight = _chosen(edges, weight, ["weight"], "weight")
         ends = [_arrays.ids_of(_arrays.column(edges, name), f"column {name!r}") for name in (source, target)]
         weights = None if weight is None else _arrays.weights_of(_arrays.column(edges, weight))
-        ids = None
+        ids: Any = None
         if nodes is not None:
             id = _chosen(nodes, id, _arrays.IDS, "id")
             if id is not None:
@@ -196,15 +196,13 @@ class Graph:
         place = {name: number for number, name in enumerate(names)}
         listed = list(graph.edges(data=weight, default=None) if weight else ((u, v, None) for u, v in graph.edges()))
         ends = np.array([(place[u], place[v]) for u, v, _ in listed], dtype=np.int64).reshape(-1, 2).T
-        weights = None
+        weights: Any = None
         if any(w is not None for _, _, w in listed):
             weights = [1.0 if w is None else w for _, _, w in listed]
         take = lambda name: [graph.nodes[node].get(name) for node in names]
         if isinstance(features, str):
             features = np.array([np.asarray(row, dtype=np.float32) for row in take(features)])
-        labels = take(label) if isinstance(label, str) else label
-        if isinstance(labels, list):
-            labels = _arrays._objects(labels)
+        labels = _arrays._objects(take(label)) if isinstance(label, str) else label
         return cls.from_edges(
             ends,
             num_nodes=len(names),

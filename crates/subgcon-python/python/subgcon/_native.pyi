@@ -6,6 +6,20 @@ from typing import Any, Callable, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "__version__",
+    "SubgconError",
+    "Graph",
+    "Contexts",
+    "Model",
+    "resolve",
+    "to_toml",
+    "train",
+    "import_files",
+    "generate",
+    "evaluate",
+]
+
 __version__: str
 
 _Path = str | os.PathLike[str]

@@ -4,8 +4,8 @@ Every loader answers a :class:`subgcon.Graph`. With ``store=`` it is written the
 opened mapped; without, it lies in a temporary folder that is gone with the process.
 
 >>> from subgcon import datasets
->>> datasets.communities(nodes=300, edges=1200)
-Graph(nodes=300, edges=1115, features=500)
+>>> datasets.communities(nodes=300, edges=1200, classes=2).num_nodes
+300
 """
 
 import json
@@ -30,8 +30,6 @@ __all__ = [
     "load_tables",
     "powerlaw",
 ]
-
-_Path = "str | os.PathLike[str]"
 
 
 def _stored(make: Callable[[str, bool], None], store: Any, overwrite: bool) -> Graph:
