@@ -61,6 +61,9 @@ def test_the_package_is_typed():
     pytest.importorskip("mypy")
     package = pathlib.Path(importlib.import_module("subgcon").__file__).parent
     assert (package / "py.typed").exists()
-    command = [sys.executable, "-m", "mypy", "--ignore-missing-imports", "--cache-dir", os.devnull, str(package)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = [sys.executable, "-m", "mypy", "--ignore-missing-imports", "--cache-dir", os.devnull, "-p", "subgcon"]
+    environment = dict(os.environ)
+    if package.parent.name != "site-packages":
+        environment["MYPYPATH"] = str(package.parent)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -31,8 +31,8 @@ class Graph:
 
     @classmethod
     def open(cls, path: "str | os.PathLike[str]") -> "Graph":
-        """A graph store that ``subgcon import`` or :meth:`save` wrote. It is mapped, not read: opening takes no time
-        and no memory."""
+        """A graph store that ``subgcon import`` or :meth:`save` wrote. Its arrays are
+        mapped, not read (but for ids that are texts), so a graph may be larger than memory."""
         return cls(_native.Graph.open(os.fspath(path)))
 
     @classmethod
