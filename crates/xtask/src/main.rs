@@ -1,6 +1,6 @@
-//! Checks and benchmarks of this repository: `cargo xtask test`, `cargo xtask
-//! bench NAME`. What a check needs beyond the Rust toolchain is installed under
-//! `target/`.
+//! Checks and benchmarks of this repository: `cargo xtask test`, of which `cargo xtask
+//! package` is the Python package alone, and `cargo xtask bench NAME`. What a check needs
+//! beyond the Rust toolchain is installed under `target/`.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,11 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test"] => test(),
+        ["package"] => release().and_then(|()| package()),
         ["bench", name, rest @ ..] => bench(name, rest),
         _ => {
             eprintln!(
-                "usage: cargo xtask test\n       cargo xtask bench import|contexts|step|probe|peers [ARGUMENTS]"
+                "usage: cargo xtask test\n       cargo xtask package\n       cargo xtask bench import|contexts|step|probe|peers|python [ARGUMENTS]"
             );
             return ExitCode::from(2);
         }
@@ -44,10 +45,15 @@ fn test() -> Result<()> {
     let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]);
     doc.env("RUSTDOCFLAGS", "-D warnings");
     step("documentation", doc)?;
-    step("release build", cargo(&["build", "--release", "--quiet"]))?;
+    release()?;
     interop()?;
+    package()?;
     println!("all checks passed in {:.0} s", started.elapsed().as_secs_f64());
     Ok(())
+}
+
+fn release() -> Result<()> {
+    step("release build", cargo(&["build", "--release", "--quiet"]))
 }
 
 /// NumPy, SciPy and pyarrow open what we write, and agree with what we read.
@@ -66,6 +72,73 @@ fn interop() -> Result<()> {
         .args(["-q", "-rs", "-p", "no:cacheprovider", "tests/interop"])
         .env("SUBGCON", root().join("target/release/subgcon"));
     step("interoperability", command)
+}
+
+/// The Python package, as a user gets it: its source distribution, the wheel that is built
+/// from that, installed where nothing of the clone is seen, and its tests.
+fn package() -> Result<()> {
+    let crate_folder = root().join("crates/subgcon-python");
+    let requirements = "crates/subgcon-python/tests/requirements.txt";
+    let Some(python) = python("package-env", requirements)? else {
+        if env::var_os("CI").is_some() {
+            bail!("python3 with venv is needed for the Python package");
+        }
+        println!("== Python package: SKIPPED, there is no python3 with venv on this machine");
+        return Ok(());
+    };
+    let folder = root().join("target/package");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).context("target/package")?;
+    }
+    let source = folder.join("source");
+    std::fs::create_dir_all(&source).context("target/package")?;
+    let mut pack = Command::new(&python);
+    pack.args(["-m", "maturin", "sdist", "--out"]).arg(&folder).arg("--manifest-path");
+    pack.arg(crate_folder.join("Cargo.toml"));
+    step("source distribution", pack)?;
+    let packed = only(&folder, "gz")?;
+    // Files get the time of now: those in the archive all have the same, and cargo looks at it.
+    let mut unpack = Command::new("tar");
+    unpack.arg("-xmzf").arg(packed).arg("--strip-components=1").arg("-C").arg(&source);
+    step("unpacking it", unpack)?;
+    let pip = || {
+        let mut command = Command::new(&python);
+        command.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]);
+        command
+    };
+    let mut build = pip();
+    build.args(["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir"]).arg(&folder);
+    build.arg(&source).env("CARGO_TARGET_DIR", root().join("target"));
+    // The build backend calls `maturin` by name.
+    let tools = python.parent().unwrap_or(root()).to_path_buf();
+    let rest = env::var_os("PATH").unwrap_or_default();
+    build.env("PATH", env::join_paths([tools].into_iter().chain(env::split_paths(&rest)))?);
+    step("wheel", build)?;
+    let mut install = pip();
+    install.args(["install", "--force-reinstall", "--no-deps"]).arg(only(&folder, "whl")?);
+    step("installing it", install)?;
+    let mut tests = Command::new(&python);
+    tests
+        .args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"])
+        .arg(crate_folder.join("tests"))
+        .env("SUBGCON", root().join("target/release/subgcon"))
+        .env_remove("PYTHONPATH");
+    step("tests of the Python package", tests)
+}
+
+/// The one file in a folder with this ending.
+fn only(folder: &Path, ending: &str) -> Result<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|e| e == ending) {
+            found.push(path);
+        }
+    }
+    match found.as_slice() {
+        [path] => Ok(path.clone()),
+        _ => bail!("{}: {} files end in .{ending}, expected one", folder.display(), found.len()),
+    }
 }
 
 /// A benchmark beside other programs, one script or a folder of them; run by hand.

@@ -5,6 +5,7 @@
 //! beside, in the same order.
 
 mod adjacency;
+mod arrays;
 mod edges;
 mod features;
 mod ids;

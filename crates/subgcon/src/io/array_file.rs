@@ -175,6 +175,16 @@ pub(crate) fn checksum(path: &Path) -> Result<ArrayEntry> {
     Ok(ArrayEntry { bytes, blake3: hasher.finalize().to_hex().to_string() })
 }
 
+/// Size and checksum of the file that [`write_array`] would write.
+pub(crate) fn checksum_of<T: NpyElement>(values: &[T], shape: &[u64]) -> ArrayEntry {
+    let mut hasher = blake3::Hasher::new();
+    let bytes: &[u8] = bytemuck::cast_slice(values);
+    hasher.update(&padded_header(T::DESCR, shape));
+    hasher.update_rayon(bytes);
+    let size = HEADER as u64 + bytes.len() as u64;
+    ArrayEntry { bytes: size, blake3: hasher.finalize().to_hex().to_string() }
+}
+
 /// Maps a file whose size the manifest knows.
 fn map_file(path: &Path, bytes: u64, remedy: &'static str) -> Result<Arc<Mmap>> {
     let file = File::open(path).map_err(Error::io("open", path))?;

@@ -11,11 +11,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::array_file::checksum_of;
 use super::model::{Collected, Parts, read_encoder, write_model};
 use super::store::Store;
 use super::tensors::{TensorValues, TensorValuesRef, read_tensors};
 use crate::config::Settings;
 use crate::error::{Error, Result};
+use crate::graph::Features;
+use crate::math::Sparse;
 use crate::model::Model;
 use crate::train::{History, Look, Moments, Snapshot, State, StepReport};
 
@@ -45,6 +48,28 @@ impl Identity {
             settings: settings.clone(),
             graph: manifest.fingerprint.clone(),
             features: features.map(|(_, entry)| entry.blake3.clone()).collect(),
+        }
+    }
+
+    /// Of a training on a graph in memory: the same as on a store of it.
+    pub fn in_memory(settings: &Settings, graph: &str, features: Option<&Features>) -> Identity {
+        let sums = match features {
+            None => Vec::new(),
+            Some(Features::Dense { width, values }) => {
+                let rows = (values.len() / width) as u64;
+                vec![checksum_of(values, &[rows, *width as u64])]
+            }
+            // In the order of the files' names.
+            Some(Features::Sparse(Sparse { offsets, columns, values, .. })) => vec![
+                checksum_of(columns, &[columns.len() as u64]),
+                checksum_of(offsets, &[offsets.len() as u64]),
+                checksum_of(values, &[values.len() as u64]),
+            ],
+        };
+        Identity {
+            settings: settings.clone(),
+            graph: graph.to_owned(),
+            features: sums.into_iter().map(|entry| entry.blake3).collect(),
         }
     }
 

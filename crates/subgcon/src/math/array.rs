@@ -1,7 +1,8 @@
-//! A one-dimensional array that is either in memory or mapped from a file.
+//! A one-dimensional array that is in memory, mapped from a file, or lent by somebody.
 //!
 //! Kernels see a slice and need not know which. Mapped arrays cost nothing to
-//! open: the operating system reads the pages that are touched.
+//! open: the operating system reads the pages that are touched. Lent ones lie in
+//! memory that somebody else allocated, such as NumPy.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,8 +18,7 @@ impl<T: bytemuck::Pod + Send + Sync> Element for T {}
 #[cfg(target_endian = "big")]
 compile_error!("arrays are mapped as they lie on disk, which is little-endian");
 
-/// An array in memory or in a mapped file; reads as a slice. Cloning a mapped
-/// array is free.
+/// An array in memory, in a mapped file or lent; reads as a slice. Cloning it is free.
 #[derive(Clone)]
 pub struct Array<T: Element>(Inner<T>);
 
@@ -26,6 +26,7 @@ pub struct Array<T: Element>(Inner<T>);
 enum Inner<T: Element> {
     Owned(Arc<Vec<T>>),
     Mapped { map: Arc<Mmap>, start: usize, end: usize, of: PhantomData<T> },
+    Lent(Arc<dyn AsRef<[T]> + Send + Sync>),
 }
 
 impl<T: Element> Array<T> {
@@ -35,6 +36,12 @@ impl<T: Element> Array<T> {
         let end = len.checked_mul(size_of::<T>())?.checked_add(start)?;
         bytemuck::try_cast_slice::<u8, T>(map.get(start..end)?).ok()?;
         Some(Array(Inner::Mapped { map, start, end, of: PhantomData }))
+    }
+
+    /// What somebody else holds, who lives as long as this array and its clones do. It
+    /// answers with the same numbers whenever it is asked.
+    pub fn lent(owner: impl AsRef<[T]> + Send + Sync + 'static) -> Array<T> {
+        Array(Inner::Lent(Arc::new(owner)))
     }
 }
 
@@ -51,6 +58,7 @@ impl<T: Element> Deref for Array<T> {
         match &self.0 {
             Inner::Owned(values) => values,
             Inner::Mapped { map, start, end, .. } => bytemuck::cast_slice(&map[*start..*end]),
+            Inner::Lent(owner) => (**owner).as_ref(),
         }
     }
 }
@@ -64,5 +72,33 @@ impl<T: Element + PartialEq> PartialEq for Array<T> {
 impl<T: Element + fmt::Debug> fmt::Debug for Array<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter().take(8)).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lent_array_is_not_copied_and_its_owner_lives_on() {
+        struct Owner {
+            values: Vec<f32>,
+            _alive: Arc<()>,
+        }
+        impl AsRef<[f32]> for Owner {
+            fn as_ref(&self) -> &[f32] {
+                &self.values
+            }
+        }
+        let alive = Arc::new(());
+        let values = vec![1.0, 2.0, 3.0];
+        let place = values.as_ptr();
+        let array = Array::lent(Owner { values, _alive: Arc::clone(&alive) });
+        let again = array.clone();
+        drop(array);
+        assert_eq!((again.as_ptr(), &again[..]), (place, &[1.0, 2.0, 3.0][..]));
+        assert_eq!(Arc::strong_count(&alive), 2);
+        drop(again);
+        assert_eq!(Arc::strong_count(&alive), 1);
     }
 }

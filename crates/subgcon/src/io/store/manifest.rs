@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::array_file::ArrayEntry;
+use super::super::array_file::{ArrayEntry, checksum_of};
 use super::names;
 use crate::error::{Error, Result};
-use crate::graph::MAX_NODES;
+use crate::graph::{Adjacency, MAX_NODES};
 
 /// The version of the format that this program writes, and the newest it reads.
 pub const VERSION: u32 = 1;
@@ -208,6 +208,20 @@ impl Manifest {
         hasher.finalize().to_hex()[..32].to_owned()
     }
 
+    /// The fingerprint that a store of this graph would have.
+    pub fn fingerprint_of(adjacency: &Adjacency) -> String {
+        let (nodes, arcs) = (adjacency.nodes() as u64, adjacency.arcs());
+        let mut arrays = BTreeMap::new();
+        let offsets = checksum_of(&adjacency.offsets, &[nodes + 1]);
+        arrays.insert(names::OFFSETS.to_owned(), offsets);
+        let neighbours = checksum_of(&adjacency.neighbours, &[arcs]);
+        arrays.insert(names::NEIGHBOURS.to_owned(), neighbours);
+        if let Some(weights) = &adjacency.weights {
+            arrays.insert(names::WEIGHTS.to_owned(), checksum_of(weights, &[arcs]));
+        }
+        Manifest::structure_fingerprint(nodes, adjacency.directed, &arrays)
+    }
+
     /// Whether a folder (not a link to one) says that it is a store, of whatever
     /// version and in whatever condition.
     pub(super) fn is_store(root: &Path) -> bool {
@@ -270,5 +284,34 @@ impl Manifest {
             return Err(damaged(format!("names a file outside the store: {name:?}")));
         }
         Ok(manifest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Store, StoreOptions, StoreWriter};
+    use super::*;
+    use crate::graph::{EdgeChunk, EdgeList, EdgeRules, Ids};
+    use crate::progress::Silent;
+
+    #[test]
+    fn a_graph_in_memory_has_the_fingerprint_of_its_store() {
+        let folder = tempfile::tempdir().unwrap();
+        for (at, weights) in [vec![], vec![1.5, 2.0]].into_iter().enumerate() {
+            for directed in [false, true] {
+                let rules = EdgeRules { directed, ..EdgeRules::default() };
+                let options = StoreOptions { edges: rules, ..StoreOptions::default() };
+                let path = folder.path().join(format!("{at}{directed}.graph"));
+                let mut edges = EdgeList::new();
+                let (sources, targets) = (vec![0, 2], vec![1, 1]);
+                edges.push(EdgeChunk { sources, targets, weights: weights.clone() });
+                let mut writer = StoreWriter::create(&path, options, &Silent).unwrap();
+                writer.topology(&Ids::Range(4), edges.clone()).unwrap();
+                writer.finish(Origin::default()).unwrap();
+                let stored = Store::open(&path).unwrap().manifest().fingerprint.clone();
+                let (graph, _) = Adjacency::from_edges(4, edges, rules, &Silent).unwrap();
+                assert_eq!(Manifest::fingerprint_of(&graph), stored);
+            }
+        }
     }
 }

@@ -1,0 +1,93 @@
+"""How good are embeddings? By labels that learning never saw."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _arrays, _native
+from ._graph import Graph
+from ._progress import threads
+
+#: Beyond this, comparing all pairs of nodes takes minutes.
+_SMALL = 50_000
+
+
+def evaluate(
+    embedding: Any,
+    labels: Any,
+    splits: Any = None,
+    *,
+    train_per_class: int = 20,
+    validation_per_class: int = 30,
+    C: "float | list[float] | None" = None,
+    normalise: bool = False,
+    standardise: bool = False,
+    random_state: int = 0,
+    n_jobs: "int | None" = None,
+) -> "dict[str, Any]":
+    """What a linear probe reads from embeddings, as ``subgcon eval`` tells it.
+
+    ``labels`` are one class a node (None or -1 in a graph: no label), rows of zeros and ones, or a :class:`Graph` that has
+    labels and perhaps splits. ``splits`` is a dict of roles (0 unused, 1 train, 2 validation, 3 test), a number of
+    random splits, or nothing: the graph's, or ten random ones. C is chosen on the validation nodes unless it is given.
+
+    >>> from subgcon import datasets
+    >>> graph = datasets.communities(nodes=600, edges=3000, classes=3)
+    >>> report = evaluate(np.eye(3, dtype="f4")[graph.labels], graph)
+    >>> report["metric"], report["test_mean"]
+    ('accuracy', 1.0)
+    """
+    if isinstance(labels, Graph):
+        graph, found = labels, labels._native.labels()
+        if found is None:
+            raise ValueError("labels: the graph has none; give it some with with_labels")
+        classes, names = found
+        if splits is None:
+            splits = graph.splits or None
+    else:
+        classes, names = _arrays.classes_of(labels, len(labels))
+    rows = np.asarray(embedding)
+    if rows.ndim != 2:
+        raise ValueError(f"embedding of shape {rows.shape}; give a row for each node")
+    drawn, given = (10, []) if splits is None else (0, [])
+    if isinstance(splits, (int, np.integer)):
+        drawn = int(splits)
+        if drawn < 1:
+            raise ValueError(f"splits = {drawn}: draw at least one")
+    elif isinstance(splits, Mapping):
+        given = [(str(name), np.ascontiguousarray(roles, dtype=np.uint8)) for name, roles in splits.items()]
+    elif splits is not None:
+        given = [("given", np.ascontiguousarray(splits, dtype=np.uint8))]
+    strengths = None if C is None else [float(c) for c in np.atleast_1d(C)]
+    single = classes.ndim == 1
+    report = json.loads(
+        _native.evaluate(
+            _arrays.float32(rows),
+            np.ascontiguousarray(classes, dtype=np.int32 if single else np.uint8),
+            names,
+            given,
+            (drawn, train_per_class, validation_per_class),
+            strengths,
+            normalise,
+            standardise,
+            len(rows) <= _SMALL,
+            random_state,
+            threads(n_jobs),
+        )
+    )
+    metric = "accuracy" if single else "micro_f1"
+    probed = dict(report["splits"])
+    tests = [found["test"][metric] for found in probed.values()]
+    validations = [found["validation"][metric] for found in probed.values() if found["validation"]]
+    return {
+        "metric": metric,
+        "test_mean": float(np.mean(tests)),
+        "test_std": float(np.std(tests, ddof=1)) if len(tests) > 1 else 0.0,
+        "validation_mean": float(np.mean(validations)) if len(validations) == len(tests) else None,
+        "nodes": rows.shape[0],
+        "width": rows.shape[1],
+        **{key: report[key] for key in ("neighbours", "groups", "sim_at_5", "sim_at_10")},
+        "splits": probed,
+    }

@@ -1,0 +1,191 @@
+"""Long work lets Python live: other threads, Ctrl-C, progress, checkpoints."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from subgcon import Contexts, SubgCon, datasets
+
+
+@pytest.fixture(scope="module")
+def large():
+    """Every phase of learning from it takes longer than a look at it."""
+    return datasets.communities(nodes=15_000, edges=90_000, feature_width=200, seed=1)
+
+
+def test_another_thread_runs_while_training(large):
+    counted, stop = [0], threading.Event()
+
+    def count():
+        while not stop.is_set():
+            counted[0] += 1
+            time.sleep(0.001)
+
+    other = threading.Thread(target=count)
+    other.start()
+    try:
+        started = time.monotonic()
+        SubgCon(n_components=64, max_iter=150, random_state=0, n_jobs=1).fit(large)
+        took = time.monotonic() - started
+    finally:
+        stop.set()
+        other.join()
+    assert took > 0.3
+    assert counted[0] > 100 * took, "a thread that held the interpreter would have let it run about never"
+
+
+PHASES = ["sampling contexts", "projecting features", "training", "encoding nodes", "smoothing columns"]
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_ctrl_c_stops_every_phase_within_a_second(large, phase):
+    pressed = []
+
+    def watch(what, done, total, unit, note):
+        if what == phase and not pressed:
+            pressed.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+    steps = 100_000 if phase == "training" else 3
+    encoder = "gat" if phase == "encoding nodes" else None
+    learner = SubgCon(128, encoder=encoder, max_iter=steps, random_state=0, verbose=watch)
+    with pytest.raises(KeyboardInterrupt):
+        learner.fit(large)
+        pytest.fail(f"{phase} passed unseen" if not pressed else "it was not stopped")
+    assert time.monotonic() - pressed[0] < 1.0
+    assert not hasattr(learner, "embedding_")
+
+
+def test_ctrl_c_does_not_wait_for_work_that_tells_nothing():
+    """Smoothing columns of a large graph takes long between two signs of life."""
+    graph = datasets.communities(nodes=200_000, edges=2_000_000, feature_width=200, classes=4, dense=True)
+    pressed = []
+
+    def watch(what, done, total, unit, note):
+        if what == "projecting features" and not pressed:
+            pressed.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        SubgCon(128, context_size=2, random_state=0, settings={"contexts": {"method": {"power": {"steps": 1}}}}, verbose=watch).fit(graph)
+    assert time.monotonic() - pressed[0] < 1.0
+
+
+def test_an_interrupted_training_goes_on_to_the_same_bytes(toy, tmp_path):
+    wanted = SubgCon(n_components=8, max_iter=3000, random_state=0).fit(toy.X, toy.A)
+    model = tmp_path / "mine.model"
+
+    def watch(what, done, total, unit, note):
+        if what == "training" and done > 0 and not pressed:
+            pressed.append(done)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    pressed = []
+    learner = SubgCon(n_components=8, max_iter=3000, random_state=0, checkpoint=model, verbose=watch)
+    with pytest.raises(KeyboardInterrupt):
+        learner.fit(toy.X, toy.A)
+    assert (tmp_path / "mine.model.training" / "checkpoint.safetensors").exists()
+    assert not model.exists()
+    other = SubgCon(n_components=8, max_iter=2999, random_state=0, checkpoint=model)
+    with pytest.raises(Exception, match="began with another training.steps .* fit with the settings"):
+        other.fit(toy.X, toy.A)
+    seen = []
+    learner.verbose = lambda what, done, *rest: seen.append(done) if what == "training" else None
+    learner.fit(toy.X, toy.A)
+    assert learner.embedding_.tobytes() == wanted.embedding_.tobytes()
+    assert np.array_equal(learner.loss_curve_, wanted.loss_curve_) and len(learner.loss_curve_) == 3000
+    assert not seen or seen[0] >= pressed[0], "it began anew"
+    assert not (tmp_path / "mine.model.training").exists()
+    assert SubgCon.load(model).transform(toy.X, toy.A).tobytes() == wanted.embedding_.tobytes()
+
+
+def test_a_killed_process_goes_on(toy, tmp_path):
+    program = f"""
+import numpy as np, scipy.sparse as sp, sys
+from subgcon import SubgCon
+data = np.load({str(tmp_path / "toy.npz")!r})
+A = sp.csr_array((data["data"], data["indices"], data["indptr"]), shape=(150, 150))
+learner = SubgCon(n_components=8, max_iter=1500, random_state=0, checkpoint={str(tmp_path / "m")!r}, checkpoint_every=10)
+print("ready", flush=True)
+learner.fit(data["X"], A)
+np.save({str(tmp_path / "e.npy")!r}, learner.embedding_)
+"""
+    np.savez(tmp_path / "toy.npz", X=toy.X, data=toy.A.data, indices=toy.A.indices, indptr=toy.A.indptr)
+    checkpoint = tmp_path / "m.training" / "checkpoint.safetensors"
+    running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not checkpoint.exists() and time.monotonic() < deadline:
+        time.sleep(0.002)
+    running.kill()
+    running.wait()
+    running.stdout.close()
+    assert checkpoint.exists() and not (tmp_path / "e.npy").exists()
+    subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.DEVNULL)
+    wanted = SubgCon(n_components=8, max_iter=1500, random_state=0).fit_transform(toy.X, toy.A)
+    assert np.load(tmp_path / "e.npy").tobytes() == wanted.tobytes()
+
+
+def test_two_estimators_at_once(toy, weighted):
+    wanted = [SubgCon(n_components=8, max_iter=300, random_state=0).fit_transform(g.X, g.A) for g in (toy, weighted)]
+    found = [None, None]
+
+    def fit(place, graph):
+        found[place] = SubgCon(n_components=8, max_iter=300, random_state=0).fit_transform(graph.X, graph.A)
+
+    running = [threading.Thread(target=fit, args=item) for item in enumerate((toy, weighted))]
+    [thread.start() for thread in running]
+    [thread.join() for thread in running]
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(found, wanted))
+
+
+def test_a_forked_process_can_learn(toy):
+    wanted = SubgCon(n_components=4, max_iter=5, random_state=0).fit_transform(toy.X, toy.A)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        found = SubgCon(n_components=4, max_iter=5, random_state=0).fit_transform(toy.X, toy.A)
+        os.write(writer, b"y" if found.tobytes() == wanted.tobytes() else b"n")
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answer:
+        assert answer.read() == b"y"
+    os.waitpid(child, 0)
+
+
+def test_progress_is_told_and_an_error_in_it_stops_the_work(large):
+    told = {}
+
+    def watch(what, done, total, unit, note):
+        told.setdefault(what, []).append((done, total, unit))
+
+    SubgCon(128, max_iter=200, random_state=0, verbose=watch).fit(large)
+    assert {"sampling contexts", "training"} <= set(told)
+    done, total, unit = told["training"][-1]
+    assert 0 < done <= total == 200 and unit == "steps"
+    assert all(0 <= done <= total for steps in told.values() for done, total, _ in steps)
+
+    def broken(*_):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        Contexts.of(large, 60, verbose=broken)
+
+
+@pytest.mark.parametrize("tqdm", [True, False])
+def test_bars_are_drawn_and_taken_away(large, capsys, monkeypatch, tqdm):
+    if tqdm:
+        pytest.importorskip("tqdm")
+    else:
+        monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    monkeypatch.setattr("subgcon._progress._PATIENCE", 0.0)
+    SubgCon(128, max_iter=150, random_state=0, verbose=1).fit(large)
+    seen = capsys.readouterr()
+    assert "training" in seen.err and "loss" in seen.err and seen.out == ""
+    SubgCon(16, max_iter=5, random_state=0).fit(large)
+    assert capsys.readouterr().err == ""
