@@ -60,7 +60,7 @@ def walks(rowptr, col, seed, walk_length, p, q):
     return torch.stack(steps, 1)
 
 
-def deepwalk(graph, width=128, epochs=5):
+def deepwalk(graph, width=128, least_steps=1000):
     if not node2vec.WITH_PYG_LIB:
         # The package without its compiled companion lacks nothing but this function.
         library = torch.library.Library("pyg", "FRAGMENT")
@@ -69,11 +69,13 @@ def deepwalk(graph, width=128, epochs=5):
         node2vec.WITH_PYG_LIB = True
         deepwalk.library = library
     model = Node2Vec(
-        graph.edge_index, width, walk_length=20, context_size=10, walks_per_node=10, num_nodes=graph.nodes, sparse=True
+        graph.edge_index, width, walk_length=20, context_size=10, walks_per_node=1, num_nodes=graph.nodes, sparse=True
     )
     optimizer = torch.optim.SparseAdam(list(model.parameters()), lr=0.01)
-    for _ in range(epochs):
-        for positive, negative in model.loader(batch_size=128, shuffle=True):
+    loader = model.loader(batch_size=128, shuffle=True)
+    # Small graphs have few batches and need many rounds.
+    for _ in range(max(5, -(-least_steps // len(loader)))):
+        for positive, negative in loader:
             optimizer.zero_grad()
             model.loss(positive, negative).backward()
             optimizer.step()

@@ -43,7 +43,7 @@ macro_rules! wide {
 /// Subtracts a mean and scales to a length. What is left of a row that was the mean but for
 /// rounding has no direction, and becomes zero, as a row of zeros stays.
 pub(crate) fn center_and_scale(row: &mut [f32], mean: Option<&[f32]>, length: Option<f64>) {
-    let norm = |row: &[f32]| row.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
+    let norm = |row: &[f32]| squares(row).sqrt();
     let mut before = 0.0;
     if let Some(mean) = mean {
         before = norm(row).max(norm(mean));
@@ -125,6 +125,21 @@ wide! {
 }
 
 wide! {
+    /// Σ a², in f64 and in an order that the length alone decides.
+    fn squares<T: Real>(row: &[T]) -> f64 {
+        let (chunks, rest) = row.as_chunks::<LANES>();
+        let mut lanes = [0f64; LANES];
+        for chunk in chunks {
+            for (lane, &x) in lanes.iter_mut().zip(chunk) {
+                *lane += x.wide() * x.wide();
+            }
+        }
+        let rest: f64 = rest.iter().map(|&x| x.wide() * x.wide()).sum();
+        lanes.iter().sum::<f64>() + rest
+    }
+}
+
+wide! {
     /// Σ a b, in an order that the length alone decides.
     pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
         let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
@@ -192,6 +207,15 @@ mod tests {
             let term = |k: usize| scale(k) * rows[k][at];
             let wanted = start[at] + ((term(0) + term(1)) + (term(2) + term(3)));
             assert_eq!(out[at].to_bits(), wanted.to_bits());
+        }
+    }
+
+    #[test]
+    fn squares_of_all_lengths_are_exact_on_integers() {
+        for length in 0..70i32 {
+            let row: Vec<f32> = (0..length).map(|i| i as f32 - 7.0).collect();
+            let wanted: i32 = (0..length).map(|i| (i - 7) * (i - 7)).sum();
+            assert_eq!(squares(&row), f64::from(wanted), "{length}");
         }
     }
 
