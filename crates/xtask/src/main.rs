@@ -206,7 +206,8 @@ fn step(name: &str, mut command: Command) -> Result<()> {
 
 fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(arguments);
+    // The Python package is checked whether there is a Python or not.
+    command.args(arguments).env("PYO3_NO_PYTHON", "1");
     command
 }
 

@@ -259,7 +259,8 @@ mod tests {
     #[test]
     fn whatever_else_is_merged() {
         // One way only; unsorted; a repeat; a self-loop; unequal weights; a zero.
-        let cases: [(&[u64], &[u32], Option<&[f32]>); 6] = [
+        type Case<'a> = (&'a [u64], &'a [u32], Option<&'a [f32]>);
+        let cases: [Case<'_>; 6] = [
             (&[0, 2, 2, 2], &[1, 2], None),
             (&[0, 2, 3, 4], &[2, 1, 0, 0], None),
             (&[0, 3, 4, 5], &[1, 1, 2, 0, 0], None),
