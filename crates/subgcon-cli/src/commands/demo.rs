@@ -144,8 +144,8 @@ fn judged(path: &Path, embeddings: &Path) -> anyhow::Result<String> {
     let more = 100.0 * (mean(&learnt.test) - mean(&best.1.test));
     text += &match more > 0.0 {
         true => format!(
-            "\n   learning added {more:.1} points to what costs nothing (the best by validation: {}):\n   \
-             the encoder found which words go together by looking at who cites whom\n",
+            "\n   learning added {more:.1} points to what costs nothing (to {}, which do best on the\n   \
+             validation papers); one run on one split, so a point more or less may be chance\n",
             best.0
         ),
         false => format!(
