@@ -320,7 +320,10 @@ pub struct BlockSettings {
     /// The centre's row, or a sum over the context.
     pub pick: Pick,
     /// Scale rows to norm 1 before they are smoothed. A contrast of cosines learns
-    /// directions; without this long rows would speak for their neighbours.
+    /// directions; without this long rows would speak for their neighbours. Left out where
+    /// it is not so, as it was before there was such a thing: models know their settings
+    /// by what is written.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unit_rows: bool,
     /// Smoothing over the whole graph afterwards.
     pub smoothing: Option<Smoothing>,
