@@ -139,6 +139,12 @@ fn whole_probes() {
         let wanted = &case["report"];
         assert!(found.tried.iter().all(|tried| tried.converged), "{:?}", found.tried);
         near(found.c, &wanted["c"], 0.0);
+        for (tried, wanted) in found.tried.iter().zip(wanted["tried"].as_array().unwrap()) {
+            match tried.surprise {
+                Some(surprise) => near(-surprise, wanted, 1e-6),
+                None => near(tried.validation.unwrap(), wanted, 1e-12),
+            }
+        }
         let agree = |found: Figures, wanted: &Value| {
             near(found.accuracy, &wanted["accuracy"], 1e-12);
             near(found.micro_f1, &wanted["micro_f1"], 1e-12);

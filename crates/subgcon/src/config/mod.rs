@@ -114,6 +114,8 @@ pub struct EncoderSettings {
     pub width: usize,
     /// Attention heads, side by side (GAT only).
     pub heads: usize,
+    /// Whether a product without bias and activation, of the same width, follows the layers.
+    pub linear: bool,
 }
 
 /// How the rows of a context become its summary.
@@ -358,7 +360,7 @@ impl Default for ProjectionSettings {
 
 impl Default for EncoderSettings {
     fn default() -> EncoderSettings {
-        EncoderSettings { kind: EncoderKind::Gcn, layers: 1, width: 1024, heads: 1 }
+        EncoderSettings { kind: EncoderKind::Gcn, layers: 1, width: 1024, heads: 1, linear: false }
     }
 }
 

@@ -80,8 +80,9 @@ impl Preset {
                     },
                     encoder: EncoderSettings {
                         kind: EncoderKind::Mlp,
-                        layers: 2,
+                        layers: 1,
                         width: 256,
+                        linear: true,
                         ..plain.encoder
                     },
                     objective: ObjectiveSettings {
@@ -100,7 +101,7 @@ impl Preset {
                         decay: Decay::Cosine,
                         ..plain.optimizer
                     },
-                    training: TrainingSettings { steps: 60, batch: 400, ..plain.training },
+                    training: TrainingSettings { steps: 60, batch: 256, ..plain.training },
                     output: vec![block(Source::Encoder), block(Source::Features)],
                     ..plain
                 }

@@ -5,7 +5,7 @@
 //! central differences check.
 //!
 //! Every layer ends as PReLU(z + bias). Forward keeps z, (rows, width), of every layer, and
-//! the rows of those that another follows. `source` says what a layer multiplies,
+//! the rows of those that another follows. A linear map may come last. `source` says what a layer multiplies,
 //! `spread` goes along the arcs and back, `alone` makes rows for embedding.
 
 mod alone;
@@ -15,6 +15,7 @@ mod gcn;
 mod gin;
 mod init;
 mod layer;
+pub(crate) mod linear;
 mod mlp;
 mod prelu;
 mod rows;
@@ -26,7 +27,7 @@ mod tests;
 
 use crate::batch::{Batch, Propagation};
 use crate::config::{EncoderKind, EncoderSettings};
-use crate::math::{Matrix, Real};
+use crate::math::{Matrix, Real, rows_product};
 
 use alone::Seen;
 use init::Draw;
@@ -57,6 +58,8 @@ pub struct Parameter<'a, T> {
 pub struct Encoder<T> {
     /// First to last.
     pub layers: Vec<Layer<T>>,
+    /// What their rows are multiplied with at the end, (width, width). See `linear`.
+    pub linear: Option<Matrix<T>>,
 }
 
 impl EncoderKind {
@@ -79,13 +82,15 @@ pub struct Tape<T> {
     /// Rows of every layer but the last. They could be had from `kept`, but making them
     /// again is a pass over memory that a large step feels.
     hidden: Vec<Matrix<T>>,
+    /// Rows of the last layer, where a linear map follows them.
+    last: Option<Matrix<T>>,
 }
 
 impl<T: Real> Tape<T> {
     /// When backward is done.
     pub(crate) fn give_to(self, spare: &mut Spare<T>) {
         self.kept.into_iter().for_each(|kept| kept.give_to(spare));
-        self.hidden.into_iter().for_each(|rows| spare.give(rows));
+        self.hidden.into_iter().chain(self.last).for_each(|rows| spare.give(rows));
     }
 }
 
@@ -95,13 +100,16 @@ impl<T: Real> Encoder<T> {
         assert!(settings.layers > 0 && settings.width > 0, "an encoder has layers and width");
         let inputs = |layer| if layer == 0 { inputs } else { settings.width };
         let layer = |at| Layer::new(settings, inputs(at), &mut Draw::of_layer(seed, at));
-        Encoder { layers: (0..settings.layers).map(layer).collect() }
+        let layers = (0..settings.layers).map(layer).collect();
+        let mut draw = Draw::of_layer(seed, settings.layers);
+        let linear = settings.linear.then(|| draw.matrix(settings.width, settings.width));
+        Encoder { layers, linear }
     }
 
     /// The same shape, all zero: where derivatives are added up.
     pub fn zeros_like(&self) -> Encoder<T> {
         let mut zeros = self.clone();
-        zeros.layers.iter_mut().flat_map(Layer::fields_mut).for_each(|values| values.fill(T::ZERO));
+        zeros.fields_mut().for_each(|values| values.fill(T::ZERO));
         zeros
     }
 
@@ -109,9 +117,13 @@ impl<T: Real> Encoder<T> {
     pub fn parameters(&mut self) -> Vec<Parameter<'_, T>> {
         let names: Vec<_> =
             self.named().into_iter().map(|(name, shape, _)| (name, shape)).collect();
-        let values = self.layers.iter_mut().flat_map(Layer::fields_mut);
-        let named = names.into_iter().zip(values);
+        let named = names.into_iter().zip(self.fields_mut());
         named.map(|((name, shape), values)| Parameter { name, shape, values }).collect()
+    }
+
+    fn fields_mut(&mut self) -> impl Iterator<Item = &mut [T]> {
+        let linear = self.linear.iter_mut().map(|linear| linear.values.as_mut_slice());
+        self.layers.iter_mut().flat_map(Layer::fields_mut).chain(linear)
     }
 
     /// Name, shape and values of every parameter, in the order of [`Encoder::parameters`].
@@ -122,30 +134,41 @@ impl<T: Real> Encoder<T> {
             let fields = layer.fields().into_iter();
             named.extend(fields.map(|(field, shape, values)| (name(field), shape, values)));
         }
+        if let Some(Matrix { rows, width, values }) = &self.linear {
+            named.push(("linear.weight".into(), vec![*rows, *width], values));
+        }
         named
     }
 
     /// In other numbers.
     pub fn cast<U: Real>(&self) -> Encoder<U> {
-        Encoder { layers: self.layers.iter().map(Layer::cast).collect() }
+        Encoder {
+            layers: self.layers.iter().map(Layer::cast).collect(),
+            linear: self.linear.as_ref().map(Matrix::cast),
+        }
     }
 
-    /// Rows of the last layer, (rows, width), and what backward needs.
+    /// What comes out, (rows, width), and what backward needs.
     pub fn forward(&self, batch: &Batch<T>) -> (Matrix<T>, Tape<T>) {
-        let (rows, tape) = self.forward_with(batch, true, &mut Spare::new());
-        (rows.expect("they were wanted"), tape)
+        let (rows, mut tape) = self.layers_forward(batch, true, &mut Spare::new());
+        let mut rows = rows.expect("they were wanted");
+        if let Some(weight) = &self.linear {
+            let out = linear::forward(&rows, weight);
+            tape.last = Some(std::mem::replace(&mut rows, out));
+        }
+        (rows, tape)
     }
 
-    /// As [`Encoder::forward`], written over matrices that are done with. Where rows of the
-    /// last layer are not wanted they need not be made: the tape holds what PReLU makes
-    /// them from.
-    pub(crate) fn forward_with(
+    /// Rows of the last layer, before a linear map, written over matrices that are done
+    /// with. Where they are not wanted they need not be made: the tape holds what PReLU
+    /// makes them from.
+    pub(crate) fn layers_forward(
         &self,
         batch: &Batch<T>,
         wants_rows: bool,
         spare: &mut Spare<T>,
     ) -> (Option<Matrix<T>>, Tape<T>) {
-        let mut tape = Tape { kept: Vec::new(), hidden: Vec::new() };
+        let mut tape = Tape { kept: Vec::new(), hidden: Vec::new(), last: None };
         let mut rows: Option<Matrix<T>> = None;
         for (at, layer) in self.layers.iter().enumerate() {
             let source = rows.as_ref().map_or_else(|| Source::batch(batch), Source::rows);
@@ -171,11 +194,16 @@ impl<T: Real> Encoder<T> {
         d_rows: &Matrix<T>,
         d: &mut Encoder<T>,
     ) {
-        self.backward_with(batch, tape, d_rows.clone(), d, &mut Spare::new());
+        let d_rows = match (&self.linear, &tape.last, &mut d.linear) {
+            (Some(weight), Some(rows), Some(d)) => linear::backward((rows, weight), d_rows, d),
+            _ => d_rows.clone(),
+        };
+        self.layers_backward(batch, tape, d_rows, d, &mut Spare::new());
     }
 
-    /// As [`Encoder::backward`], written over matrices that are done with.
-    pub(crate) fn backward_with(
+    /// Adds the derivatives by the parameters of all layers, given those by the rows of the
+    /// last; written over matrices that are done with.
+    pub(crate) fn layers_backward(
         &self,
         batch: &Batch<T>,
         tape: &Tape<T>,
@@ -200,7 +228,7 @@ impl<T: Real> Encoder<T> {
         self.rows(batch, &batch.centers)
     }
 
-    /// Some rows of the last layer, (wanted, width): those of [`Encoder::forward`] up to
+    /// Some rows of what comes out, (wanted, width): those of [`Encoder::forward`] up to
     /// rounding, but made alone. A row's bits do not depend on what else is
     /// wanted or in the batch.
     pub fn rows(&self, batch: &Batch<T>, wanted: &[u32]) -> Matrix<T> {
@@ -230,6 +258,11 @@ impl<T: Real> Encoder<T> {
             let out = layer.alone(&seen, &batch.arcs, wanted, spare);
             made.replace(out).into_iter().for_each(|before| spare.give(before));
         }
-        made.expect("an encoder has layers")
+        let made = made.expect("an encoder has layers");
+        let Some(weight) = &self.linear else { return made };
+        let mut out = spare.take(made.rows, weight.width);
+        rows_product(made.view(), weight, &mut out);
+        spare.give(made);
+        out
     }
 }

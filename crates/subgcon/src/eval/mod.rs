@@ -12,6 +12,7 @@
 //! | `lbfgs` | where is a smooth convex function least? |
 //! | `rows` | how do embeddings become rows that are fitted? |
 //! | `span` | do fewer columns tell a linear model the same? |
+//! | `surprise` | which of two models knows more, their confidence set aside? |
 //! | `free` | what do features give that nothing was learnt for? |
 //! | `neighbours` | are a node's nearest nodes of its class? |
 //! | `kmeans` | do embeddings fall into groups of their own? |
@@ -53,6 +54,7 @@ pub mod neighbours;
 pub mod probe;
 mod rows;
 mod span;
+mod surprise;
 mod task;
 
 pub use draw::random_splits;

@@ -4,7 +4,8 @@
 //! penalised loss lie in the span of T: whatever is orthogonal to it costs and changes
 //! nothing. With B an orthonormal basis of the span, x ↦ B x keeps every product with
 //! such weights and their length, so that the small problem has the same scores at its
-//! minimum. B = W T with W T Tᵀ Wᵀ = I; B x is found as W (T x), all in f64.
+//! minimum. B = W T with W T Tᵀ Wᵀ = I is found in f64; its rows have length 1, so that B x may
+//! be found in f32, as x is.
 
 use rayon::prelude::*;
 
@@ -42,10 +43,11 @@ pub(super) fn narrowed(
     let mut basis = Matrix::zeros(count, width);
     gemm(&mut basis, combinations.view(), fitted.view(), Write::Set);
     let wanted: Vec<u32> = [&[train][..], others].concat().concat();
-    let parts: Vec<(&[u32], Vec<f64>)> = wanted
+    let basis: Matrix<f32> = basis.cast();
+    let parts: Vec<(&[u32], Vec<f32>)> = wanted
         .par_chunks(ROWS)
         .map(|some| {
-            let wide: Matrix<f64> = rows.of(some).cast();
+            let wide = rows.of(some);
             let mut turned = vec![0.0; some.len() * count];
             let (wide, basis) = (View::of(&wide.values, some.len(), width), basis.view());
             gemm_slice(&mut turned, count, wide, basis.transposed(), Write::Set);
@@ -54,8 +56,7 @@ pub(super) fn narrowed(
         .collect();
     for (some, turned) in parts {
         for (&node, turned) in some.iter().zip(turned.chunks_exact(count)) {
-            let row = narrow.row_mut(node as usize);
-            row.iter_mut().zip(turned).for_each(|(x, &turned)| *x = turned as f32);
+            narrow.row_mut(node as usize).copy_from_slice(turned);
         }
     }
     Some(narrow)

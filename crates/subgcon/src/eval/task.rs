@@ -9,6 +9,7 @@ use super::logistic::{Logistic, LogisticSettings, classes_of};
 use super::metrics;
 use super::probe::Figures;
 use super::rows::Rows;
+use super::surprise::surprise;
 use crate::error::{Error, Result, shown};
 use crate::graph::{Labels, Role};
 use crate::math::Matrix;
@@ -100,14 +101,26 @@ impl<'a> Task<'a> {
     }
 
     pub(super) fn figures(&self, model: &Logistic, rows: &Rows<'_>, nodes: &[u32]) -> Figures {
-        let mut scores = Matrix::zeros(0, model.outputs());
-        for some in nodes.chunks(NODES) {
-            scores.values.extend(model.scores(&rows.of(some)).values);
-            scores.rows += some.len();
-        }
+        self.judged(&scores_of(model, rows, nodes), nodes)
+    }
+
+    /// As [`Task::figures`], and how surprising the labels are; that only where a node has
+    /// one class.
+    pub(super) fn figures_and_surprise(
+        &self,
+        model: &Logistic,
+        rows: &Rows<'_>,
+        nodes: &[u32],
+    ) -> (Figures, Option<f64>) {
+        let scores = scores_of(model, rows, nodes);
+        let surprise = (!self.several()).then(|| surprise(&scores, &self.truth(nodes)));
+        (self.judged(&scores, nodes), surprise)
+    }
+
+    fn judged(&self, scores: &Matrix<f64>, nodes: &[u32]) -> Figures {
         match self {
             Task::One { count, .. } => {
-                let (truth, answers) = (self.truth(nodes), classes_of(&scores));
+                let (truth, answers) = (self.truth(nodes), classes_of(scores));
                 let side = |class| -> Vec<f64> {
                     let rows = scores.values.iter().zip(&truth);
                     rows.filter(|&(_, &truth)| truth == class).map(|(&score, _)| score).collect()
@@ -144,6 +157,15 @@ impl<'a> Task<'a> {
             }
         }
     }
+}
+
+fn scores_of(model: &Logistic, rows: &Rows<'_>, nodes: &[u32]) -> Matrix<f64> {
+    let mut scores = Matrix::zeros(0, model.outputs());
+    for some in nodes.chunks(NODES) {
+        scores.values.extend(model.scores(&rows.of(some)).values);
+        scores.rows += some.len();
+    }
+    scores
 }
 
 /// How many of some nodes each class has.

@@ -4,9 +4,14 @@
 //! graph has them, and a row of a directed graph has the arcs that leave its node.
 //! Rows H (nodes, width) become a polynomial in Â times H, see [`Smoothing`].
 //!
+//! With G = D̂^-½ H a product is D̂^-½ Â H = D̂⁻¹ (A + I) G: plain sums over neighbours, scaled
+//! once a node. So rows are scaled at the start and back at the end, and every step in
+//! between takes G to G.
+//!
 //! Columns do not know of each other, so wide matrices are smoothed some columns at
-//! a time: beside the rows there are two matrices of at most 64 columns, however wide
-//! the rows are. Each number is summed by one thread, in the order of the node's
+//! a time: beside the rows there are two matrices of at most 64 columns (three for powers),
+//! however wide the rows are. Of a small graph, whose columns fit into a core's cache, every thread takes
+//! columns of its own. Each number is summed by one thread, in the order of the node's
 //! neighbours: the same bytes for any number of threads and any choice of columns.
 
 use std::ops::Range;
@@ -16,11 +21,17 @@ use serde::{Deserialize, Serialize};
 
 use super::Adjacency;
 use crate::error::{Error, Result};
-use crate::math::{Array, Matrix, add_rows};
+use crate::math::{Array, Gather, HELD, Matrix, gather};
 
 /// Columns that are smoothed together. An arc costs 4 bytes to read and a row of
 /// these columns 256 to fetch: wider blocks would take memory and win nothing.
 const COLUMNS: usize = 64;
+
+/// Numbers of a block that a core's cache holds beside two others.
+const CACHED: usize = 1 << 18;
+
+/// Nodes that one task takes.
+const NODES: usize = 256;
 
 /// How rows H are smoothed, with Â = D̂^-½ (A + I) D̂^-½.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -99,11 +110,6 @@ impl Smoother {
         Smoother { adjacency: reversed(&self.adjacency), scale: self.scale.clone() }
     }
 
-    /// `to` = Â `from`, both (nodes, width).
-    pub fn step(&self, from: &Matrix<f32>, to: &mut Matrix<f32>) {
-        self.product(from, to, |_, _| ());
-    }
-
     /// Smooths rows, one a node, in place.
     pub fn apply(&self, smoothing: Smoothing, rows: &mut Matrix<f32>) {
         assert_eq!(rows.rows, self.adjacency.nodes(), "a row for every node");
@@ -111,90 +117,97 @@ impl Smoother {
             return;
         }
         let width = rows.width;
-        // Blocks of about equal width: 65 columns are 33 + 32, not 64 + 1.
-        let block = width.div_ceil(width.div_ceil(COLUMNS));
-        for start in (0..width).step_by(block) {
-            self.apply_to(smoothing, rows, start..(start + block).min(width));
+        // Of about equal width, but as registers like it: 100 columns are 64 + 36.
+        let block = width.div_ceil(width.div_ceil(COLUMNS)).next_multiple_of(HELD);
+        let blocks: Vec<Range<usize>> =
+            (0..width).step_by(block).map(|start| start..(start + block).min(width)).collect();
+        // Threads that share a block share its nodes, those that have their own share nothing.
+        let (together, nodes) = match rows.rows * block <= CACHED {
+            true => (rayon::current_num_threads(), rows.rows),
+            false => (1, NODES),
+        };
+        for blocks in blocks.chunks(together) {
+            let smoothed: Vec<Matrix<f32>> = blocks
+                .par_iter()
+                .map(|columns| self.smoothed(smoothing, rows, columns.clone(), nodes))
+                .collect();
+            for (columns, smoothed) in blocks.iter().zip(&smoothed) {
+                let lines = rows.values.par_chunks_mut(width).enumerate().with_min_len(NODES);
+                lines.for_each(|(node, row)| {
+                    let back = 1.0 / self.scale[node];
+                    let row = row[columns.clone()].iter_mut();
+                    row.zip(smoothed.row(node)).for_each(|(x, smoothed)| *x = back * smoothed);
+                });
+            }
         }
     }
 
-    /// Smooths some of the columns.
-    fn apply_to(&self, smoothing: Smoothing, rows: &mut Matrix<f32>, columns: Range<usize>) {
-        let mut here = Matrix::zeros(rows.rows, columns.len());
-        let mut there = Matrix::zeros(rows.rows, columns.len());
-        both(rows, &mut here, &columns, |row, here| here.copy_from_slice(row));
+    /// D̂^-½ times some of the columns, smoothed; a task takes so many nodes.
+    fn smoothed(
+        &self,
+        smoothing: Smoothing,
+        rows: &Matrix<f32>,
+        columns: Range<usize>,
+        nodes: usize,
+    ) -> Matrix<f32> {
+        let width = columns.len();
+        let (mut here, mut there) =
+            (Matrix::zeros(rows.rows, width), Matrix::zeros(rows.rows, width));
+        let lines = here.values.par_chunks_mut(width).enumerate().with_min_len(nodes);
+        lines.for_each(|(node, here)| {
+            let given = &rows.row(node)[columns.clone()];
+            here.iter_mut().zip(given).for_each(|(to, x)| *to = self.scale[node] * x);
+        });
         match smoothing {
             Smoothing::PageRank { steps, restart } => {
-                let (restart, keep) = (restart as f32, (1.0 - restart) as f32);
+                let scale = self.scales(1.0 - restart);
+                let shares: Vec<f32> = self.scale.iter().map(|x| restart as f32 * x).collect();
+                let rest = Some((&shares[..], rows, columns.start));
                 for _ in 0..steps {
-                    self.product(&here, &mut there, |node, out| {
-                        let start = &rows.row(node)[columns.clone()];
-                        for (out, start) in out.iter_mut().zip(start) {
-                            *out = keep * *out + restart * start;
-                        }
-                    });
+                    self.product(&here, (&scale, rest), &mut there, nodes);
                     std::mem::swap(&mut here, &mut there);
                 }
-                both(rows, &mut here, &columns, |row, here| row.copy_from_slice(here));
+                here
             }
             Smoothing::Powers { steps, weight } => {
+                let scale = self.scales(1.0);
                 let share = ((1.0 - weight) / f64::from(steps)) as f32;
-                let weight = weight as f32;
-                both(rows, &mut here, &columns, |row, _| {
-                    row.iter_mut().for_each(|x| *x *= weight);
-                });
+                let mut sum = here.clone();
+                sum.values.iter_mut().for_each(|x| *x *= weight as f32);
                 for _ in 0..steps {
-                    self.step(&here, &mut there);
+                    self.product(&here, (&scale, None), &mut there, nodes);
                     std::mem::swap(&mut here, &mut there);
-                    both(rows, &mut here, &columns, |row, here| {
-                        row.iter_mut().zip(here).for_each(|(x, power)| *x += share * *power);
+                    let both = sum.values.par_chunks_mut(nodes * width);
+                    both.zip(here.values.par_chunks(nodes * width)).for_each(|(sum, power)| {
+                        sum.iter_mut().zip(power).for_each(|(sum, power)| *sum += share * power);
                     });
                 }
+                sum
             }
         }
     }
 
-    /// `to` = Â `from`, each row handed to `finish` while it is at hand.
+    /// This much of D̂⁻¹, (nodes).
+    fn scales(&self, share: f64) -> Vec<f32> {
+        let scale = |&scale: &f32| (share * f64::from(scale) * f64::from(scale)) as f32;
+        self.scale.iter().map(scale).collect()
+    }
+
+    /// `to` = scale (A + I) `from` + rest.
     fn product(
         &self,
         from: &Matrix<f32>,
+        (scale, rest): (&[f32], Option<(&[f32], &Matrix<f32>, usize)>),
         to: &mut Matrix<f32>,
-        finish: impl Fn(usize, &mut [f32]) + Sync,
+        nodes: usize,
     ) {
         assert_eq!((from.rows, from.width), (to.rows, to.width), "shapes of a step");
-        assert_eq!(from.rows, self.adjacency.nodes(), "a row for every node");
-        let scale: &[f32] = &self.scale;
-        let rows = to.values.par_chunks_mut(from.width.max(1)).enumerate().with_min_len(8);
-        rows.for_each(|(node, out)| {
-            let own = scale[node];
-            out.iter_mut().zip(from.row(node)).for_each(|(out, x)| *out = own * own * x);
-            let neighbours = self.adjacency.neighbours(node as u32);
-            let arcs = neighbours.iter().map(|&to| (own * scale[to as usize], to as usize));
-            match self.adjacency.weights(node as u32) {
-                Some(weights) => {
-                    let arcs =
-                        arcs.zip(weights).map(|((factor, to), weight)| (factor * weight, to));
-                    add_rows(out, from, arcs);
-                }
-                None => add_rows(out, from, arcs),
-            }
-            finish(node, out);
-        });
+        let Adjacency { offsets, neighbours, weights, .. } = &self.adjacency;
+        let of =
+            Gather { rows: from, offsets, neighbours, weights: weights.as_deref(), scale, rest };
+        let tasks = to.values.par_chunks_mut(nodes * from.width.max(1)).enumerate();
+        tasks.for_each(|(at, to)| gather(to, at * nodes, &of));
     }
-}
-
-/// Some columns of each row beside a row of as many.
-fn both(
-    rows: &mut Matrix<f32>,
-    block: &mut Matrix<f32>,
-    columns: &Range<usize>,
-    with: impl Fn(&mut [f32], &mut [f32]) + Sync,
-) {
-    rows.values
-        .par_chunks_mut(rows.width)
-        .zip(block.values.par_chunks_mut(block.width))
-        .with_min_len(64)
-        .for_each(|(row, block)| with(&mut row[columns.clone()], block));
 }
 
 /// Every arc turned round. Sources are visited in order, so lists are rising.

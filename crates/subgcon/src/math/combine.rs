@@ -124,6 +124,73 @@ wide! {
     }
 }
 
+/// Columns whose sums stay in registers: four of 32 bytes.
+pub(crate) const HELD: usize = 32;
+
+/// What [`gather`] adds up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gather<'a, T> {
+    /// A row a node, (nodes, width).
+    pub(crate) rows: &'a Matrix<T>,
+    /// Where each node's neighbours begin, (nodes + 1).
+    pub(crate) offsets: &'a [u64],
+    pub(crate) neighbours: &'a [u32],
+    /// One for each neighbour; 1 where there are none.
+    pub(crate) weights: Option<&'a [T]>,
+    /// What a node's sum is multiplied with, (nodes).
+    pub(crate) scale: &'a [T],
+    /// What is added then: a share, (nodes), of columns of another matrix, from one on.
+    pub(crate) rest: Option<(&'a [T], &'a Matrix<T>, usize)>,
+}
+
+wide! {
+    /// For some nodes from `first` on, out(i) = scale(i) · (row i + Σ_j w(i, j) row j) +
+    /// share(i) · rest(i), rows added in the order of the node's neighbours. All nodes in one
+    /// function, and sums in registers: most nodes have few neighbours.
+    pub(crate) fn gather<T: Real>(out: &mut [T], first: usize, of: &Gather<'_, T>) {
+        let width = of.rows.width;
+        for (node, out) in (first..).zip(out.chunks_exact_mut(width)) {
+            let span = of.offsets[node] as usize..of.offsets[node + 1] as usize;
+            let neighbours = &of.neighbours[span.clone()];
+            let weights = of.weights.map(|weights| &weights[span]);
+            let scale = of.scale[node];
+            let (held, last) = out.as_chunks_mut::<HELD>();
+            let columns = held.len() * HELD;
+            for (at, out) in held.iter_mut().enumerate() {
+                let chunk = |row: usize| -> [T; HELD] {
+                    let start = row * width + at * HELD;
+                    *of.rows.values[start..].first_chunk().expect("a row has these columns")
+                };
+                let mut sums = chunk(node);
+                match weights {
+                    None => for &j in neighbours {
+                        let row = chunk(j as usize);
+                        sums = std::array::from_fn(|k| sums[k] + row[k]);
+                    }
+                    Some(weights) => for (&j, &weight) in neighbours.iter().zip(weights) {
+                        let row = chunk(j as usize);
+                        sums = std::array::from_fn(|k| sums[k] + weight * row[k]);
+                    }
+                }
+                *out = std::array::from_fn(|k| scale * sums[k]);
+            }
+            if !last.is_empty() {
+                last.copy_from_slice(&of.rows.row(node)[columns..]);
+                for (at, &j) in neighbours.iter().enumerate() {
+                    let row = &of.rows.row(j as usize)[columns..];
+                    let weight = weights.map_or(T::ONE, |weights| weights[at]);
+                    last.iter_mut().zip(row).for_each(|(sum, &x)| *sum += weight * x);
+                }
+                last.iter_mut().for_each(|x| *x = scale * *x);
+            }
+            if let Some((shares, rest, from)) = of.rest {
+                let (share, rest) = (shares[node], &rest.row(node)[from..from + width]);
+                out.iter_mut().zip(rest).for_each(|(out, &rest)| *out += share * rest);
+            }
+        }
+    }
+}
+
 wide! {
     /// Σ a², in f64 and in an order that the length alone decides.
     fn squares<T: Real>(row: &[T]) -> f64 {
@@ -207,6 +274,51 @@ mod tests {
             let term = |k: usize| scale(k) * rows[k][at];
             let wanted = start[at] + ((term(0) + term(1)) + (term(2) + term(3)));
             assert_eq!(out[at].to_bits(), wanted.to_bits());
+        }
+    }
+
+    #[test]
+    fn rows_are_gathered_along_lists() {
+        let mut stream = crate::rng::Stream::new(2, "rows", 0);
+        // Node 0 has no neighbour.
+        let lists: [&[u32]; 5] = [&[], &[0, 2], &[3], &[0, 1, 2, 4, 3], &[4, 4, 0]];
+        let neighbours = lists.concat();
+        let offsets: Vec<u64> =
+            (0..=5).map(|end| lists[..end].iter().map(|list| list.len() as u64).sum()).collect();
+        for width in [1, 31, 32, 63, 64, 70] {
+            let mut random = |rows: usize, width: usize| {
+                let values = (0..rows * width).map(|_| stream.normal()).collect();
+                Matrix::<f64>::of(rows, width, values)
+            };
+            let rows = random(5, width);
+            let (shares, beside) = (random(1, 5), random(5, width + 3));
+            let (scale, weights) = (random(1, 5), random(1, neighbours.len()));
+            for weights in [None, Some(&weights.values[..])] {
+                let of = Gather {
+                    rows: &rows,
+                    offsets: &offsets,
+                    neighbours: &neighbours,
+                    weights,
+                    scale: &scale.values,
+                    rest: weights.map(|_| (&shares.values[..], &beside, 2)),
+                };
+                for first in 0..5 {
+                    let mut found = vec![7.0; (5 - first) * width];
+                    gather(&mut found, first, &of);
+                    for (at, found) in found.iter().enumerate() {
+                        let (node, column) = (first + at / width, at % width);
+                        let mut sum = rows.row(node)[column];
+                        for place in offsets[node] as usize..offsets[node + 1] as usize {
+                            let weight = weights.map_or(1.0, |weights| weights[place]);
+                            sum += weight * rows.row(neighbours[place] as usize)[column];
+                        }
+                        let rest = shares.values[node] * beside.row(node)[column + 2];
+                        let rest = weights.map_or(0.0, |_| rest);
+                        let wanted = scale.values[node] * sum + rest;
+                        assert_eq!(*found, wanted, "{width} {node} {column}");
+                    }
+                }
+            }
         }
     }
 

@@ -12,7 +12,9 @@ mod simd;
 mod sparse;
 
 pub use array::{Array, Element};
-pub(crate) use combine::{add_one, add_rows, add_scaled, center_and_scale, dot};
+pub(crate) use combine::{
+    Gather, HELD, add_one, add_rows, add_scaled, center_and_scale, dot, gather,
+};
 pub use gemm::{Write, gemm, gemm_slice};
 pub use matrix::{Matrix, View};
 pub(crate) use orthonormal::orthonormal_combinations;

@@ -22,7 +22,7 @@ fn settings(kind: EncoderKind, layers: usize, projected: bool) -> Settings {
     // push leaves unsettled depends on the order in which it meets nodes.
     settings.contexts =
         ContextSettings { size: NODES, method: Method::Exact, ..ContextSettings::default() };
-    settings.encoder = EncoderSettings { kind, layers, width: 6, heads: 2 };
+    settings.encoder = EncoderSettings { kind, layers, width: 6, heads: 2, linear: layers == 2 };
     settings.features.rows = RowScale::Norm(2.0);
     settings.features.projection =
         projected.then(|| ProjectionSettings { width: 5, ..ProjectionSettings::default() });

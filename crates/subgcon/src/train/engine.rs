@@ -9,9 +9,9 @@ use super::fused::{Arrays, Fused};
 use crate::batch::Batch;
 use crate::config::{ObjectiveSettings, ReadoutKind, ReadoutSettings, Settings};
 use crate::contrast::{
-    Pairs, contrast, d_summarize, judge, named_pairs, summarize, summarize_prelu,
+    Contrast, Pairs, contrast, d_summarize, judge, named_pairs, summarize, summarize_prelu,
 };
-use crate::encoder::{Encoder, Gcn, Layer, Spare};
+use crate::encoder::{Encoder, Gcn, Layer, Spare, linear};
 use crate::math::{Matrix, Real, Simd};
 
 /// What a step tells.
@@ -32,8 +32,8 @@ pub(super) enum Engine {
 
 impl Engine {
     pub(super) fn new(settings: &Settings, encoder: Encoder<f32>, moments: Moments<f32>) -> Engine {
-        let linear = settings.readout.kind != ReadoutKind::Max;
-        if !matches!(encoder.layers.as_slice(), [Layer::Gcn(_)]) || !linear {
+        let sums = settings.readout.kind != ReadoutKind::Max && encoder.linear.is_none();
+        if !matches!(encoder.layers.as_slice(), [Layer::Gcn(_)]) || !sums {
             return Engine::General(Box::new(General::new(encoder, moments)));
         }
         let (sigmoid, level) = (settings.readout.sigmoid, Simd::detect());
@@ -101,7 +101,7 @@ fn arrays(mut encoder: Encoder<f32>) -> Arrays {
 }
 
 fn encoder((weight, skip, bias, slope): Arrays) -> Encoder<f32> {
-    Encoder { layers: vec![Layer::Gcn(Gcn { weight, skip, bias, slope })] }
+    Encoder { layers: vec![Layer::Gcn(Gcn { weight, skip, bias, slope })], linear: None }
 }
 
 /// Any encoder, readout and objective, in `f32` or, to be checked, in `f64`.
@@ -130,10 +130,26 @@ impl<T: Real> General<T> {
         batch: &Batch<T>,
         pairs: &Pairs,
     ) -> (Outcome, &mut Encoder<T>) {
+        for parameter in self.gradient.parameters() {
+            parameter.values.fill(T::ZERO);
+        }
+        let (encoder, gradient) = (&self.encoder, &mut self.gradient);
+        // What stands between the layers' rows and the contrast: a linear map may wait
+        // until rows are summed up, but not for what is no sum.
+        let sums = readout.kind != ReadoutKind::Max && !readout.sigmoid;
+        if encoder.linear.is_some() && !sums {
+            let (rows, tape) = encoder.forward(batch);
+            let summaries = summarize(readout, &rows, &batch.members);
+            let made = contrast(objective, pairs, &pick(&rows, &batch.centers), &summaries);
+            let mut d_rows = Matrix::zeros(rows.rows, rows.width);
+            to_rows(readout, batch, (&rows, &summaries), &made, &mut d_rows);
+            encoder.backward(batch, &tape, &d_rows, gradient);
+            return (made.outcome(), gradient);
+        }
         let spare = &mut self.spare;
         let wants_rows = readout.kind == ReadoutKind::Max;
-        let (rows, tape) = self.encoder.forward_with(batch, wants_rows, spare);
-        let last = self.encoder.last_prelu(&tape);
+        let (rows, tape) = encoder.layers_forward(batch, wants_rows, spare);
+        let last = encoder.last_prelu(&tape);
         let (summaries, centers) = match &rows {
             Some(rows) => (summarize(readout, rows, &batch.members), pick(rows, &batch.centers)),
             None => {
@@ -144,21 +160,24 @@ impl<T: Real> General<T> {
                 (summarize_prelu(readout, last, &batch.members), centers)
             }
         };
-        let made = contrast(objective, pairs, &centers, &summaries);
+        let made = match (&encoder.linear, &mut gradient.linear) {
+            (Some(weight), Some(d)) => {
+                let (h, s) =
+                    (linear::forward(&centers, weight), linear::forward(&summaries, weight));
+                let mut made = contrast(objective, pairs, &h, &s);
+                made.d_centers = linear::backward((&centers, weight), &made.d_centers, d);
+                made.d_summaries = linear::backward((&summaries, weight), &made.d_summaries, d);
+                made
+            }
+            _ => contrast(objective, pairs, &centers, &summaries),
+        };
         let mut d_rows = spare.take(last.z.rows, last.z.width);
         let seen = rows.as_ref().unwrap_or(last.z);
-        d_summarize(readout, seen, &batch.members, &summaries, &made.d_summaries, &mut d_rows);
-        for (context, &row) in batch.centers.iter().enumerate() {
-            let d_center = made.d_centers.row(context);
-            d_rows.row_mut(row as usize).iter_mut().zip(d_center).for_each(|(d, &more)| *d += more);
-        }
-        for parameter in self.gradient.parameters() {
-            parameter.values.fill(T::ZERO);
-        }
+        to_rows(readout, batch, (seen, &summaries), &made, &mut d_rows);
         rows.into_iter().for_each(|rows| spare.give(rows));
-        self.encoder.backward_with(batch, &tape, d_rows, &mut self.gradient, spare);
+        encoder.layers_backward(batch, &tape, d_rows, gradient, spare);
         tape.give_to(spare);
-        (Outcome { loss: made.loss, retrieval: made.retrieval }, &mut self.gradient)
+        (made.outcome(), gradient)
     }
 
     /// One step of Adam.
@@ -180,6 +199,27 @@ impl<T: Real> General<T> {
             adam.apply_all(w.values, m.values, v.values, g.values);
         }
         outcome
+    }
+}
+
+/// Writes the derivative by the rows that centers and summaries were made from.
+fn to_rows<T: Real>(
+    readout: &ReadoutSettings,
+    batch: &Batch<T>,
+    (rows, summaries): (&Matrix<T>, &Matrix<T>),
+    made: &Contrast<T>,
+    d_rows: &mut Matrix<T>,
+) {
+    d_summarize(readout, rows, &batch.members, summaries, &made.d_summaries, d_rows);
+    for (context, &row) in batch.centers.iter().enumerate() {
+        let d_center = made.d_centers.row(context);
+        d_rows.row_mut(row as usize).iter_mut().zip(d_center).for_each(|(d, &more)| *d += more);
+    }
+}
+
+impl<T> Contrast<T> {
+    fn outcome(&self) -> Outcome {
+        Outcome { loss: self.loss, retrieval: self.retrieval }
     }
 }
 

@@ -104,7 +104,7 @@ mod tests {
         for (at, &hinge) in hinges.iter().enumerate() {
             let step = 10 * at as u64;
             let look = Look { step, hinge, retrieval: 0.5, effective_rank: 100.0 * hinge };
-            history.add(rule, look, || Encoder { layers: Vec::new() });
+            history.add(rule, look, || Encoder { layers: Vec::new(), linear: None });
         }
         history
     }

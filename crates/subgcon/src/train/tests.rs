@@ -87,26 +87,31 @@ fn value(
 #[test]
 fn the_gradient_of_a_whole_step_is_that_of_central_differences() {
     let kinds = [
-        (EncoderKind::Gcn, 1),
-        (EncoderKind::Gcn, 2),
-        (EncoderKind::GcnSkip, 1),
-        (EncoderKind::Gat, 1),
-        (EncoderKind::Gin, 1),
-        (EncoderKind::Mlp, 2),
+        (EncoderKind::Gcn, 1, false),
+        (EncoderKind::Gcn, 2, false),
+        (EncoderKind::GcnSkip, 1, true),
+        (EncoderKind::Gat, 1, false),
+        (EncoderKind::Gin, 1, false),
+        (EncoderKind::Mlp, 2, false),
+        (EncoderKind::Mlp, 1, true),
     ];
+    // A linear map trades places with the first of them, not with the others.
+    let readouts =
+        [(ReadoutKind::Sum, false), (ReadoutKind::Mass, true), (ReadoutKind::Max, false)];
     let objectives = [
         (ObjectiveKind::Logistic, Similarity::Dot, Negatives::Shuffles(1)),
         (ObjectiveKind::InfoNce, Similarity::Cosine { temperature: 0.5 }, Negatives::AllPairs),
     ];
     for (weighted, augmentation) in [(false, Augmentation::NONE), (true, hidden())] {
         let graph = graph(weighted, false);
-        for ((kind, layers), (objective, similarity, negatives)) in
-            kinds.into_iter().flat_map(|kind| objectives.map(|objective| (kind, objective)))
+        let of_kind =
+            |kind| objectives.map(|objective| readouts.map(|readout| (kind, objective, readout)));
+        for ((kind, layers, linear), (objective, similarity, negatives), (readout, sigmoid)) in
+            kinds.into_iter().flat_map(of_kind).flatten()
         {
             let mut settings = Preset::Reference.settings();
-            settings.encoder = EncoderSettings { kind, layers, width: 5, heads: 1 };
-            settings.readout =
-                ReadoutSettings { kind: ReadoutKind::Mass, sigmoid: true, center: false };
+            settings.encoder = EncoderSettings { kind, layers, width: 5, heads: 1, linear };
+            settings.readout = ReadoutSettings { kind: readout, sigmoid, center: false };
             settings.objective = ObjectiveSettings {
                 kind: objective,
                 similarity,
@@ -156,7 +161,7 @@ fn the_fused_path_and_the_general_one_agree() {
     ] {
         let graph = graph(weighted, directed);
         let mut settings = Preset::Reference.settings();
-        settings.encoder = EncoderSettings { kind, layers: 1, width: 70, heads: 1 };
+        settings.encoder = EncoderSettings { kind, layers: 1, width: 70, heads: 1, linear: false };
         settings.readout = ReadoutSettings { kind: readout, sigmoid, center };
         // Gradients that are rounding alone must not become steps of a whole rate.
         settings.optimizer.epsilon = 1e-3;

@@ -160,14 +160,15 @@ fn coefficients(arcs: &[Vec<f64>], propagation: Propagation) -> Vec<Vec<f64>> {
     arcs
 }
 
-/// Every parameter moved off its start, so that none is zero and none equals another.
+/// Every parameter moved off its start, so that none is zero and none equals another. Two
+/// layers have a linear map after them.
 pub(super) fn encoder(
     (kind, heads): (EncoderKind, usize),
     layers: usize,
     width: usize,
     inputs: usize,
 ) -> Encoder<f64> {
-    let settings = EncoderSettings { kind, layers, width, heads };
+    let settings = EncoderSettings { kind, layers, width, heads, linear: layers == 2 };
     let mut encoder = Encoder::new(&settings, inputs, 11);
     for (index, parameter) in (0u64..).zip(encoder.parameters()) {
         let mut stream = Stream::new(7, "moved", index);

@@ -145,8 +145,9 @@ fn centers_are_the_rows_of_centers() {
                     let narrow = encoder.cast::<f32>().centers(&batch.cast());
                     assert_eq!((centers.rows, centers.width), (batch.contexts(), width));
                     for (at, &center) in batch.centers.iter().enumerate() {
-                        for (c, &wanted) in rows.row(center as usize).iter().enumerate() {
-                            let size = wanted.abs().max(1.0);
+                        let row = rows.row(center as usize);
+                        let size = row.iter().fold(1f64, |size, x| size.max(x.abs()));
+                        for (c, &wanted) in row.iter().enumerate() {
                             let far = (centers.row(at)[c] - wanted).abs() / size;
                             assert!(far < 1e-12, "{kind:?} {layers} {lie:?}: {far}");
                             let far = (f64::from(narrow.row(at)[c]) - wanted).abs() / size;
@@ -277,12 +278,13 @@ fn a_convolution_by_hand() {
         bias: vec![0.5, 0.0],
         slope: vec![0.25; 2],
     };
-    let (rows, tape) = Encoder { layers: vec![Layer::Gcn(layer.clone())] }.forward(&batch);
+    let (rows, tape) =
+        Encoder { layers: vec![Layer::Gcn(layer.clone())], linear: None }.forward(&batch);
     assert_eq!(rows.values, [4.5, -0.5, 4.5, -0.5]);
 
     // From d_rows = (1, 1; 0, 2): d_z = (1, ¼; 0, ½), d_b = (1, ¾), d_slope = (0, −2 · 3),
     // d_y = Ã d_z = (½, ⅜; ½, ⅜), d_W = 1 · d_y0 + 3 · d_y1 = (2, 1½).
-    let encoder = Encoder { layers: vec![Layer::Gcn(layer.clone())] };
+    let encoder = Encoder { layers: vec![Layer::Gcn(layer.clone())], linear: None };
     let mut d = encoder.zeros_like();
     let d_rows = Matrix::of(2, 2, vec![1.0, 1.0, 0.0, 2.0]);
     encoder.backward(&batch, &tape, &d_rows, &mut d);
@@ -291,7 +293,7 @@ fn a_convolution_by_hand() {
 
     // With W_skip = (1, 1), x W_skip = (1, 1; 3, 3) is added: (5½, −1; 7½, 1).
     layer.skip = Some(Matrix::of(1, 2, vec![1.0, 1.0]));
-    let encoder = Encoder { layers: vec![Layer::Gcn(layer)] };
+    let encoder = Encoder { layers: vec![Layer::Gcn(layer)], linear: None };
     assert_eq!(encoder.forward(&batch).0.values, [5.5, -0.25, 7.5, 1.0]);
     assert_eq!(encoder.centers(&batch).values, [7.5, 1.0]);
 }
@@ -322,7 +324,7 @@ fn encoders_start_as_they_should() {
         (EncoderKind::Gin, "weight1 bias1 slope1 epsilon weight2 bias2 slope2"),
         (EncoderKind::Mlp, "weight bias slope"),
     ] {
-        let settings = EncoderSettings { kind, layers: 2, width: 6, heads: 3 };
+        let settings = EncoderSettings { kind, layers: 2, width: 6, heads: 3, linear: false };
         let mut encoder = Encoder::<f64>::new(&settings, 5, 1);
         let wanted: Vec<String> = (0..2)
             .flat_map(|l| names.split(' ').map(move |name| format!("layers.{l}.{name}")))
@@ -336,8 +338,13 @@ fn encoders_start_as_they_should() {
         }
         assert_eq!(encoder.cast::<f32>(), Encoder::<f32>::new(&settings, 5, 1));
         assert_ne!(encoder, Encoder::new(&settings, 5, 2));
-        let one = EncoderSettings { layers: 1, ..settings };
+        let one = EncoderSettings { layers: 1, ..settings.clone() };
         assert_eq!(Encoder::new(&one, 5, 1).layers[0], encoder.layers[0]);
+        let mapped = Encoder::<f64>::new(&EncoderSettings { linear: true, ..settings }, 5, 1);
+        assert_eq!(mapped.layers, encoder.layers);
+        let (name, shape, values) = mapped.named().pop().unwrap();
+        assert_eq!((&name[..], &shape[..]), ("linear.weight", &[6, 6][..]));
+        assert!(values.iter().all(|&x| x != 0.0 && x.abs() <= 0.5f64.sqrt()));
         let zeros = encoder.zeros_like();
         assert!(zeros.named().iter().all(|(_, _, values)| values.iter().all(|&x| x == 0.0)));
         let names: Vec<String> = encoder.parameters().into_iter().map(|p| p.name).collect();

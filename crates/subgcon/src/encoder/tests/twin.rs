@@ -112,5 +112,10 @@ pub(super) fn rows(encoder: &Encoder<f64>, kind: EncoderKind, batch: &Batch<f64>
             }
         };
     }
-    x
+    match named.iter().find(|named| named.0 == "linear.weight") {
+        Some((_, shape, values)) => {
+            product(&x, &values.chunks(shape[1]).map(<[f64]>::to_vec).collect())
+        }
+        None => x,
+    }
 }

@@ -45,11 +45,34 @@ fn order_of_nodes_does_not_count() {
         &settings,
     )
     .unwrap();
-    assert_eq!(found, other);
+    for (one, other) in found.tried.iter().zip(&other.tried) {
+        assert_eq!((one.c, one.validation), (other.c, other.validation));
+        assert!(
+            (one.surprise.unwrap() - other.surprise.unwrap()).abs() < 1e-6,
+            "{one:?} {other:?}"
+        );
+    }
+    assert_eq!(
+        (found.c, found.train, found.validation, found.test),
+        (other.c, other.train, other.validation, other.test)
+    );
     assert_eq!(found.tried.len(), 7);
     assert!(found.test.accuracy > 0.5, "{found:?}");
     assert_eq!(found.test.micro_f1, found.test.accuracy);
     assert_eq!([found.train.nodes, found.validation.unwrap().nodes, found.test.nodes], [100; 3]);
+}
+
+#[test]
+fn the_c_is_kept_that_surprises_least() {
+    let (x, labels, split) = (embeddings(300, 3), labels(300, 3), split(300));
+    let found = probe(&x, &labels, &split, &ProbeSettings::default()).unwrap();
+    let least = found.tried.iter().min_by(|a, b| a.surprise.partial_cmp(&b.surprise).unwrap());
+    let least = least.unwrap();
+    assert_eq!(found.c, least.c);
+    assert_eq!(found.validation.unwrap().accuracy, least.validation.unwrap());
+    // Accuracy alone would have kept another one: the two rules differ here.
+    let most = found.tried.iter().map(|tried| tried.validation.unwrap()).fold(0.0, f64::max);
+    assert!(least.validation.unwrap() < most, "{found:?}");
 }
 
 #[test]
