@@ -1,8 +1,9 @@
 //! How wide is each block of an embedding of so many columns?
 //!
 //! Blocks share the columns evenly and the last takes what is left over; where there are
-//! fewer columns than blocks, the first blocks get one each. Blocks of features are as wide as the projection finds directions; where that is less than their share, the
-//! encoder's blocks get the difference.
+//! fewer columns than blocks, the first blocks get one each. Blocks of features
+//! are as wide as the projection finds directions; where that is less than their share,
+//! the encoder's blocks get the difference.
 
 use subgcon::config::{Settings, Source};
 use subgcon::{Error, Result};
@@ -28,7 +29,7 @@ pub(crate) fn share(settings: &mut Settings, total: usize, columns: usize) -> Re
     match &mut settings.features.projection {
         Some(projection) => {
             let last = settings.output.last().map(|block| block.source);
-            let alone = features == 1 && last == Some(Source::Features);
+            let alone = features == 1 && last != Some(Source::Encoder);
             let left_over = if alone { total % count } else { 0 };
             projection.width = (total / count + left_over).min(columns);
         }

@@ -174,6 +174,9 @@ mod tests {
         assert!(refused("[features.projection]\nsmoothing = \"none\"").contains("unknown variant"));
         assert!(refused("[training]\nheld_out = 1").starts_with("training.held_out = 1"));
         assert!(refused("[encoder]\nwidth = 99999999999").starts_with("encoder.width"));
+        let told = refused("[[output]]\nsource = \"projected\"\npick = \"context\"");
+        assert!(told.starts_with("output.pick"), "{told}");
+        assert!(refused("[[output]]\nweight = 0.0").starts_with("output.weight = 0"));
         let odd = Settings { seed: u64::MAX, ..base() };
         assert!(odd.changed_by("", "x").unwrap_err().to_string().starts_with("seed = "));
     }

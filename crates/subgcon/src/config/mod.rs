@@ -301,6 +301,9 @@ pub enum Source {
     Encoder,
     /// Features as the encoder gets them: learnt nothing, cost nothing.
     Features,
+    /// The same before the projection subtracts their mean and scales them: how long a
+    /// projected row is tells how much of a node lies in the leading directions.
+    Projected,
 }
 
 /// Which rows of a context an embedding is made of.
@@ -322,10 +325,7 @@ pub struct BlockSettings {
     /// The centre's row, or a sum over the context.
     pub pick: Pick,
     /// Scale rows to norm 1 before they are smoothed. A contrast of cosines learns
-    /// directions; without this long rows would speak for their neighbours. Left out where
-    /// it is not so, as it was before there was such a thing: models know their settings
-    /// by what is written.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    /// directions; without this long rows would speak for their neighbours.
     pub unit_rows: bool,
     /// Smoothing over the whole graph afterwards.
     pub smoothing: Option<Smoothing>,
@@ -333,6 +333,8 @@ pub struct BlockSettings {
     pub center: bool,
     /// Scale rows to this L2 norm.
     pub norm: Option<f64>,
+    /// Multiply rows by this, last of all.
+    pub weight: f64,
 }
 
 impl Default for FeatureSettings {
@@ -418,6 +420,7 @@ impl Default for BlockSettings {
             smoothing: None,
             center: false,
             norm: None,
+            weight: 1.0,
         }
     }
 }

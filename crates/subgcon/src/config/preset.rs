@@ -67,6 +67,14 @@ impl Preset {
                     smoothing: Some(pagerank),
                     center: true,
                     norm: Some(1.0),
+                    weight: 1.0,
+                };
+                // Smoothed rows of norm 1 are 0.3 to 0.6 long, so this block has twice the others' length.
+                let lengths = BlockSettings {
+                    center: false,
+                    norm: None,
+                    weight: 5.0,
+                    ..block(Source::Projected)
                 };
                 Settings {
                     features: FeatureSettings {
@@ -102,7 +110,7 @@ impl Preset {
                         ..plain.optimizer
                     },
                     training: TrainingSettings { steps: 60, batch: 256, ..plain.training },
-                    output: vec![block(Source::Encoder), block(Source::Features)],
+                    output: vec![block(Source::Encoder), block(Source::Features), lengths],
                     ..plain
                 }
             }

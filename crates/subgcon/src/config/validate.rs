@@ -1,6 +1,8 @@
 //! What cannot be trained is refused.
 
-use super::{EncoderKind, Negatives, ObjectiveKind, RowScale, Settings, Similarity, Stopping};
+use super::{
+    EncoderKind, Negatives, ObjectiveKind, Pick, RowScale, Settings, Similarity, Source, Stopping,
+};
 use crate::context::MAX_BIT_SIZE;
 use crate::error::{Error, Result};
 
@@ -206,6 +208,16 @@ impl Settings {
                 && !scale(norm)
             {
                 return bad("output.norm", norm.to_string(), "choose a positive norm");
+            }
+            if !scale(block.weight) {
+                return bad("output.weight", block.weight.to_string(), "choose a positive weight");
+            }
+            if (block.source, block.pick) == (Source::Projected, Pick::Context) {
+                return bad(
+                    "output.pick",
+                    "context".into(),
+                    "a block of projected features is of centres; choose center, or source features",
+                );
             }
         }
         Ok(())

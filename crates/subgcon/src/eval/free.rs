@@ -22,13 +22,15 @@ use crate::batch::Inputs;
 use crate::config::{FeatureSettings, RowScale};
 use crate::error::{Error, Result};
 use crate::graph::{Adjacency, Features, Smoother, Smoothing};
-use crate::math::{Matrix, Write, add_rows, gemm, gemm_slice, orthonormal_combinations};
+use crate::math::{Matrix, Write, add_rows, gemm, gemm_slice, orthonormal_columns};
 use crate::progress::Silent;
 use crate::rng::Stream;
 use crate::transform::Transform;
 
 /// Beyond this many numbers features are not written out at their full width.
 const MOST_NUMBERS: usize = 1 << 28;
+/// A column of which less than this share, squared, is new is left out.
+const NEW: f64 = 1e-12;
 /// Nodes whose features are scaled together.
 const NODES: usize = 4096;
 
@@ -165,12 +167,7 @@ impl<'a> Plain<'a> {
         smoother.apply(smoothing, &mut y);
         smoother.transposed().apply(smoothing, &mut y);
         let z: Matrix<f64> = self.transposed_times(&y).cast();
-        let mut gram = Matrix::zeros(z.width, z.width);
-        gemm(&mut gram, z.view().transposed(), z.view(), Write::Set);
-        let combinations = orthonormal_combinations(&gram);
-        let mut basis = Matrix::zeros(z.rows, combinations.rows);
-        gemm(&mut basis, z.view(), combinations.view().transposed(), Write::Set);
-        basis.cast()
+        orthonormal_columns(&z, NEW).cast()
     }
 }
 

@@ -14,6 +14,8 @@ use crate::math::{Matrix, View, Write, gemm, gemm_slice, orthonormal_combination
 
 /// Columns for each training row from which on it pays.
 const WIDE: usize = 2;
+/// A row of which less than this share, squared, is new adds nothing to the span.
+const NEW: f64 = 1e-12;
 /// Rows that are turned together.
 const ROWS: usize = 256;
 
@@ -33,7 +35,7 @@ pub(super) fn narrowed(
     let fitted: Matrix<f64> = rows.of(train).cast();
     let mut gram = Matrix::zeros(train.len(), train.len());
     gemm(&mut gram, fitted.view(), fitted.view().transposed(), Write::Set);
-    let combinations = orthonormal_combinations(&gram);
+    let combinations = orthonormal_combinations(&gram, NEW);
     let count = combinations.rows;
     // All rows zero: one column of zeros says as much.
     let mut narrow = Matrix::zeros(nodes, count.max(1));

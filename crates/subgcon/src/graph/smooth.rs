@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Adjacency;
 use crate::error::{Error, Result};
-use crate::math::{Array, Gather, HELD, Matrix, gather};
+use crate::math::{Array, Gather, HELD, Matrix, Rest, gather};
 
 /// Columns that are smoothed together. An arc costs 4 bytes to read and a row of
 /// these columns 256 to fetch: wider blocks would take memory and win nothing.
@@ -197,7 +197,7 @@ impl Smoother {
     fn product(
         &self,
         from: &Matrix<f32>,
-        (scale, rest): (&[f32], Option<(&[f32], &Matrix<f32>, usize)>),
+        (scale, rest): (&[f32], Option<Rest<'_, f32>>),
         to: &mut Matrix<f32>,
         nodes: usize,
     ) {

@@ -184,7 +184,14 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
     let mut parts = Parts { path: weights.clone(), tensors, remedy: REMEDY };
     let at = parts.tensors.iter().position(|tensor| tensor.name == SETTINGS);
     let inside = at.map(|at| parts.tensors.remove(at).values);
-    if inside != Some(TensorValues::U8(settings_text(&config.settings))) {
+    // What they say, not how: settings that are newer than the file are not in it.
+    let same = match &inside {
+        Some(TensorValues::U8(text)) => {
+            serde_json::from_slice(text).is_ok_and(|inside: Settings| inside == config.settings)
+        }
+        _ => false,
+    };
+    if !same {
         let problem = "its settings are not those that the weights were trained with";
         return Err(Error::store(path.join(CONFIG), problem, REMEDY));
     }

@@ -139,9 +139,12 @@ pub(crate) struct Gather<'a, T> {
     pub(crate) weights: Option<&'a [T]>,
     /// What a node's sum is multiplied with, (nodes).
     pub(crate) scale: &'a [T],
-    /// What is added then: a share, (nodes), of columns of another matrix, from one on.
-    pub(crate) rest: Option<(&'a [T], &'a Matrix<T>, usize)>,
+    /// What is added then.
+    pub(crate) rest: Option<Rest<'a, T>>,
 }
+
+/// A share for each row of a matrix, the matrix, and its column from which on they are taken.
+pub(crate) type Rest<'a, T> = (&'a [T], &'a Matrix<T>, usize);
 
 wide! {
     /// For some nodes from `first` on, out(i) = scale(i) · (row i + Σ_j w(i, j) row j) +

@@ -13,11 +13,11 @@ mod sparse;
 
 pub use array::{Array, Element};
 pub(crate) use combine::{
-    Gather, HELD, add_one, add_rows, add_scaled, center_and_scale, dot, gather,
+    Gather, HELD, Rest, add_one, add_rows, add_scaled, center_and_scale, dot, gather,
 };
 pub use gemm::{Write, gemm, gemm_slice};
 pub use matrix::{Matrix, View};
-pub(crate) use orthonormal::orthonormal_combinations;
+pub(crate) use orthonormal::{orthonormal_columns, orthonormal_combinations};
 pub use real::Real;
 pub use rows_product::rows_product;
 pub use simd::{Blend, Signs, Simd, Work};

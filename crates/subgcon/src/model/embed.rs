@@ -179,6 +179,10 @@ impl<'a> Embedder<'a> {
         let block = &model.settings.output[block];
         match (block.source, block.pick) {
             (Source::Features, Pick::Center) => model.transform.apply_dense(self.features, nodes),
+            (Source::Projected, Pick::Center) => {
+                model.transform.apply_projection(self.features, nodes)
+            }
+            (Source::Projected, Pick::Context) => unreachable!("such settings are refused"),
             (Source::Features, Pick::Context) => {
                 let context = Assembler::new(
                     self.adjacency,
@@ -252,6 +256,9 @@ impl<'a> Embedder<'a> {
                     let out = &mut out[start..start + columns];
                     out.copy_from_slice(row);
                     center_and_scale(out, self.model.means[at].as_deref(), block.norm);
+                    if block.weight != 1.0 {
+                        out.iter_mut().for_each(|x| *x *= block.weight as f32);
+                    }
                 }
                 start += columns;
             }

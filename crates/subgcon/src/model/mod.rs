@@ -72,7 +72,7 @@ impl Model {
     pub fn block_width(&self, block: usize) -> usize {
         match self.settings.output[block].source {
             Source::Encoder => self.settings.encoder.width,
-            Source::Features => self.transform.output_width(),
+            Source::Features | Source::Projected => self.transform.output_width(),
         }
     }
 

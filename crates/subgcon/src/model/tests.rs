@@ -33,6 +33,7 @@ fn settings(kind: EncoderKind, layers: usize, projected: bool) -> Settings {
         smoothing,
         center,
         norm,
+        weight: if norm.is_some() { 1.0 } else { 0.5 },
     };
     let pagerank = Some(Smoothing::PageRank { steps: 4, restart: 0.2 });
     let powers = Some(Smoothing::Powers { steps: 3, weight: 0.5 });
@@ -41,6 +42,7 @@ fn settings(kind: EncoderKind, layers: usize, projected: bool) -> Settings {
         block(Source::Encoder, Pick::Context, powers, true, Some(1.0)),
         block(Source::Features, Pick::Center, pagerank, true, None),
         block(Source::Features, Pick::Context, None, false, Some(2.0)),
+        block(Source::Projected, Pick::Center, powers, false, None),
     ];
     settings
 }
@@ -106,6 +108,44 @@ fn unit_rows_are_smoothed_by_direction() {
     let wanted = [2.0 / 6f32.sqrt(), 1.0 / 3.0];
     let far = found.values[..2].iter().zip(wanted).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     assert!(far < 1e-6, "{:?}", found.values);
+}
+
+#[test]
+fn projected_features_keep_their_lengths() {
+    let rows: Vec<Vec<f32>> = (0..NODES)
+        .map(|node| (0..COLUMNS).map(|c| ((node * 5 + c * 3) % 7) as f32 - 1.0).collect())
+        .collect();
+    for projected in [true, false] {
+        let mut settings = settings(EncoderKind::Mlp, 1, projected);
+        if let Some(projection) = &mut settings.features.projection {
+            (projection.center, projection.norm) = (true, Some(1.0));
+        }
+        let graph = graph(&[(0, 1, 1.0), (1, 2, 1.0)], false, &rows, &settings);
+        settings.output = vec![BlockSettings {
+            source: Source::Projected,
+            weight: 3.0,
+            ..BlockSettings::default()
+        }];
+        let transform =
+            Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent)
+                .unwrap();
+        let nodes: Vec<u32> = (0..NODES as u32).collect();
+        let found = embed(&model(&settings, &graph, &transform), &graph, &nodes);
+        for (node, row) in rows.iter().enumerate() {
+            // Rows of norm 2, times V where there is one; no mean, no other norm.
+            let norm = row.iter().map(|x| x * x).sum::<f32>().sqrt();
+            let row = row.iter().map(|x| 2.0 * x / norm).collect::<Vec<f32>>();
+            let wanted: Vec<f32> = match &transform.vectors {
+                Some(vectors) => (0..vectors.width)
+                    .map(|k| row.iter().enumerate().map(|(c, x)| x * vectors.row(c)[k]).sum())
+                    .collect(),
+                None => row,
+            };
+            for (found, wanted) in found.row(node).iter().zip(&wanted) {
+                assert!((found - 3.0 * wanted).abs() < 1e-5, "{projected} {node}");
+            }
+        }
+    }
 }
 
 proptest! {

@@ -34,13 +34,18 @@ impl Transform {
             Some(matrix) if self.vectors.is_none() => {
                 Inputs::Sparse(self.sparse(&rows, matrix, nodes, masks))
             }
-            _ => Inputs::Dense(self.dense(&rows, nodes, masks)),
+            _ => Inputs::Dense(self.dense(&rows, nodes, masks, true)),
         }
     }
 
     /// Features of some nodes, nothing hidden, every number: (nodes, output width).
     pub fn apply_dense(&self, features: &Features, nodes: &[u32]) -> Matrix<f32> {
-        self.dense(&self.scaled(features), nodes, &[])
+        self.dense(&self.scaled(features), nodes, &[], true)
+    }
+
+    /// As [`Transform::apply_dense`], before a projection centres and scales its rows.
+    pub fn apply_projection(&self, features: &Features, nodes: &[u32]) -> Matrix<f32> {
+        self.dense(&self.scaled(features), nodes, &[], false)
     }
 
     fn sparse(
@@ -86,7 +91,13 @@ impl Transform {
         SparseInputs::new(self.width, offsets, columns, values)
     }
 
-    fn dense(&self, rows: &Scaled<'_>, nodes: &[u32], masks: &[Option<Mask>]) -> Matrix<f32> {
+    fn dense(
+        &self,
+        rows: &Scaled<'_>,
+        nodes: &[u32],
+        masks: &[Option<Mask>],
+        finished: bool,
+    ) -> Matrix<f32> {
         let mask = mask_of(nodes, masks);
         let width = self.output_width();
         let mut out = Matrix::zeros(nodes.len(), width);
@@ -102,7 +113,9 @@ impl Transform {
                 }
                 Some(vectors) => {
                     project(rows, nodes.len(), unit, vectors, out);
-                    out.chunks_exact_mut(width).for_each(|out| self.finish(out));
+                    if finished {
+                        out.chunks_exact_mut(width).for_each(|out| self.finish(out));
+                    }
                 }
             }
         });

@@ -7,7 +7,7 @@
 //! of the Gram matrix mixes them.) A second pass takes away what the first, from a Gram matrix
 //! that may be close to singular, leaves.
 
-use crate::math::{Matrix, Write, gemm};
+use crate::math::{Matrix, orthonormal_columns};
 use crate::rng::Stream;
 
 /// A column of which less than this share, squared, is new is left out: what the Gram
@@ -27,40 +27,7 @@ pub(super) fn orthonormal(z: &Matrix<f64>, stream: &mut Stream) -> Matrix<f64> {
 
 /// One pass; fewer columns where the rank is lower.
 fn pass(z: &Matrix<f64>) -> Matrix<f64> {
-    let count = z.width;
-    let mut gram = Matrix::zeros(count, count);
-    gemm(&mut gram, z.view().transposed(), z.view(), Write::Set);
-    let length: Vec<f64> = (0..count).map(|j| gram.row(j)[j].sqrt()).collect();
-    // Rows of Rᵀ, one a kept column: entries for the kept columns up to itself.
-    let mut kept: Vec<usize> = Vec::new();
-    let mut lower: Vec<Vec<f64>> = Vec::new();
-    for j in (0..count).filter(|&j| length[j] > 0.0) {
-        let mut row: Vec<f64> = Vec::with_capacity(kept.len() + 1);
-        for (&i, of_i) in kept.iter().zip(&lower) {
-            let known: f64 = of_i.iter().zip(&row).map(|(a, b)| a * b).sum();
-            let entry = gram.row(i)[j] / (length[i] * length[j]);
-            row.push((entry - known) / of_i[row.len()]);
-        }
-        let new = 1.0 - row.iter().map(|x| x * x).sum::<f64>();
-        if new > NEW {
-            row.push(new.sqrt());
-            kept.push(j);
-            lower.push(row);
-        }
-    }
-    // Column c of R⁻¹ solves R x = e_c from below; then rows are divided by lengths.
-    let mut coefficients = Matrix::zeros(count, kept.len());
-    let mut x = vec![0f64; kept.len()];
-    for c in 0..kept.len() {
-        for i in (0..=c).rev() {
-            let known: f64 = (i + 1..=c).map(|l| lower[l][i] * x[l]).sum();
-            x[i] = (f64::from(u8::from(i == c)) - known) / lower[i][i];
-            coefficients.row_mut(kept[i])[c] = x[i] / length[kept[i]];
-        }
-    }
-    let mut q = Matrix::zeros(z.rows, kept.len());
-    gemm(&mut q, z.view(), coefficients.view(), Write::Set);
-    q
+    orthonormal_columns(z, NEW)
 }
 
 /// The columns of Q, then random ones.
