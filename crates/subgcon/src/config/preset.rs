@@ -60,22 +60,18 @@ impl Preset {
             },
             Preset::Default => {
                 let pagerank = Smoothing::PageRank { steps: 15, restart: 0.15 };
-                let block = |source| BlockSettings {
+                let block = |source, weight| BlockSettings {
                     source,
                     pick: Pick::Center,
                     unit_rows: source == Source::Encoder,
                     smoothing: Some(pagerank),
                     center: true,
                     norm: Some(1.0),
-                    weight: 1.0,
+                    weight,
                 };
-                // Smoothed rows of norm 1 are 0.3 to 0.6 long, so this block has twice the others' length.
-                let lengths = BlockSettings {
-                    center: false,
-                    norm: None,
-                    weight: 5.0,
-                    ..block(Source::Projected)
-                };
+                // Smoothed rows of norm 1 are 0.3 to 0.6 long.
+                let lengths =
+                    BlockSettings { center: false, norm: None, ..block(Source::Projected, 5.0) };
                 Settings {
                     features: FeatureSettings {
                         rows: RowScale::Norm(1.0),
@@ -110,7 +106,11 @@ impl Preset {
                         ..plain.optimizer
                     },
                     training: TrainingSettings { steps: 60, batch: 256, ..plain.training },
-                    output: vec![block(Source::Encoder), block(Source::Features), lengths],
+                    output: vec![
+                        block(Source::Encoder, 1.0),
+                        block(Source::Features, 0.7),
+                        lengths,
+                    ],
                     ..plain
                 }
             }
