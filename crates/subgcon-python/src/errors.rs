@@ -50,9 +50,14 @@ fn text(error: &Error) -> String {
     let mut words = text.split("--");
     let mut keywords = words.next().unwrap_or_default().to_owned();
     for word in words {
+        // Ids and paths may hold dashes too: a flag begins a word.
+        let begins = keywords.ends_with([' ', '(', '`']) || keywords.is_empty();
         let end = word.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(word.len());
         let (flag, rest) = word.split_at(end);
-        keywords += &flag.replace('-', "_");
+        match begins && !flag.is_empty() {
+            true => keywords += &flag.replace('-', "_"),
+            false => keywords.extend(["--", flag]),
+        }
         keywords += rest;
     }
     keywords

@@ -337,8 +337,9 @@ impl Graph {
     }
 
     #[getter]
-    fn fingerprint(&self, py: Python<'_>) -> String {
-        py.detach(|| self.parts.fingerprint().to_owned())
+    fn fingerprint(&self, py: Python<'_>) -> PyResult<String> {
+        let parts = self.parts.clone();
+        run(py, None, None, move |_| Ok(parts.fingerprint().to_owned()))
     }
 
     #[getter]

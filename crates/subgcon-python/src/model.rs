@@ -22,7 +22,7 @@ use subgcon::{Error, Result};
 
 use crate::arrays::{lend, matrix, places};
 use crate::contexts::Contexts;
-use crate::errors::{raised, wrong};
+use crate::errors::wrong;
 use crate::graph::{Graph, Parts};
 use crate::settings::{read, told};
 use crate::watch::{Watch, run};
@@ -354,7 +354,7 @@ impl Model {
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("model");
-        write_model(&path, &self.model, &self.names, None, false).map_err(raised)?;
+        self.save(py, path.clone(), false)?;
         FILES.iter().map(|name| Ok(PyBytes::new(py, &fs::read(path.join(name))?))).collect()
     }
 

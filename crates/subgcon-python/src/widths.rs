@@ -1,6 +1,6 @@
 //! How wide is each block of an embedding of so many columns?
 //!
-//! Blocks share the columns evenly and the last takes what is left over; where there are
+//! Blocks share the columns evenly and the encoder takes what is left over; where there are
 //! fewer columns than blocks, the first blocks get one each. Blocks of features
 //! are as wide as the projection finds directions; where that is less than their share,
 //! the encoder's blocks get the difference.
@@ -27,12 +27,7 @@ pub(crate) fn share(settings: &mut Settings, total: usize, columns: usize) -> Re
         return Ok(());
     }
     match &mut settings.features.projection {
-        Some(projection) => {
-            let last = settings.output.last().map(|block| block.source);
-            let alone = features == 1 && last != Some(Source::Encoder);
-            let left_over = if alone { total % count } else { 0 };
-            projection.width = (total / count + left_over).min(columns);
-        }
+        Some(projection) => projection.width = (total / count).min(columns),
         None if features * columns >= total && encoders > 0 => {
             let least = features * columns + encoders;
             return refuse(

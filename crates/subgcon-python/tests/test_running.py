@@ -1,6 +1,7 @@
 """Long work lets Python live: other threads, Ctrl-C, progress, checkpoints."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -145,10 +146,14 @@ def test_two_estimators_at_once(toy, weighted):
 
 
 def test_a_forked_process_can_learn(toy):
+    # Hashing uses all cores too: a pickle and a fingerprint before the fork must not leave threads that the child waits for.
+    learnt = SubgCon(n_components=96, max_iter=2, random_state=0, settings={"output": [{"source": "encoder"}]}).fit(toy.X, toy.A)
+    pickle.dumps(learnt), learnt.graph_.fingerprint
     wanted = SubgCon(n_components=4, max_iter=5, random_state=0).fit_transform(toy.X, toy.A)
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
+        pickle.dumps(learnt)
         found = SubgCon(n_components=4, max_iter=5, random_state=0).fit_transform(toy.X, toy.A)
         os.write(writer, b"y" if found.tobytes() == wanted.tobytes() else b"n")
         os._exit(0)

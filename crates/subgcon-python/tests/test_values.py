@@ -191,11 +191,12 @@ def test_widths_are_shared_evenly_unless_features_are_few(toy):
     output = {"output": [{"source": "encoder"}, {"source": "features"}], "features": {"projection": {"width": 9}}}
     widths = lambda total, **more: SubgCon(total, max_iter=1, random_state=0, settings={**output, **more}).fit(toy.X, toy.A)._model.block_widths
     assert widths(10) == [5, 5]
-    assert widths(11) == [5, 6], "the last takes what is left over"
+    assert widths(11) == [6, 5], "the encoder takes what is left over"
     assert widths(40) == [28, 12], "there are twelve columns"
     assert widths(40, features={"projection": None}) == [28, 12]
     with pytest.raises(ValueError, match="choose at least 13"):
         widths(12, features={"projection": None})
     assert widths(10, output=[{"source": "encoder"}]) == [10]
+    assert SubgCon(32, max_iter=1, random_state=0).fit(toy.X, toy.A)._model.block_widths == [12, 10, 10]
     assert widths(1) == [1], "the first block alone"
     assert widths(9, output=[{"source": "features"}, {"source": "encoder"}, {"source": "features"}]) == [3, 3, 3]

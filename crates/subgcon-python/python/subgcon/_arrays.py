@@ -105,7 +105,11 @@ def ids_of(values: Any, what: str = "ids") -> Any:
         if kinds <= {str}:
             return [str(x) for x in array]
         if kinds == {int}:
-            return ids_of(np.array([int(x) for x in array]), what)
+            found = [int(x) for x in array]
+            far = next((x for x in found if not -(2**63) <= x < 2**63), None)
+            if far is not None:
+                raise ValueError(f"{what}: {far} is not between -2^63 and 2^63 - 1; give such ids as text")
+            return np.array(found, dtype=np.int64)
         bad = next((x for x in array if not isinstance(x, str) and not _is_int(x)), None)
         if kinds == {int, str}:
             raise ValueError(f"{what}: integers and texts are mixed; give one kind")

@@ -26,7 +26,7 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_components : int, default=None
-        Columns of an embedding. The preset's output blocks share them evenly and the last takes what is left over (where there are fewer
+        Columns of an embedding. The preset's output blocks share them evenly and the encoder takes what is left over (where there are fewer
         columns than blocks, the first blocks get one each); a block of features that cannot be so wide (fewer columns, a lower rank) leaves the difference to the encoder's.
         None: as wide as the preset makes them.
     preset : {"default", "paper", "reference"}, default="default"
@@ -241,11 +241,12 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         table = X is not None and _arrays.is_table(X)
         if not (table and _arrays.is_table(graph)):
-            rows = None if X is None else _arrays.rows_of(X)
+            # A list of ids says nothing about how many nodes there are.
+            rows = None if X is None or np.ndim(X) == 1 else _arrays.rows_of(X)
             if _arrays.is_table(graph):
                 found = Graph.from_tables(graph) if rows is None else _numbered(graph, rows)
             else:
-                found = as_graph(graph, num_nodes=rows if X is not None and np.ndim(X) != 1 else None)
+                found = as_graph(graph, num_nodes=rows)
         else:
             found, X = Graph.from_tables(graph, X), None
         if X is None:

@@ -177,6 +177,7 @@ mod tests {
         let told = refused("[[output]]\nsource = \"projected\"\npick = \"context\"");
         assert!(told.starts_with("output.pick"), "{told}");
         assert!(refused("[[output]]\nweight = 0.0").starts_with("output.weight = 0"));
+        assert!(refused("[[output]]\nweight = 1e39").starts_with("output.weight = 1"));
         let odd = Settings { seed: u64::MAX, ..base() };
         assert!(odd.changed_by("", "x").unwrap_err().to_string().starts_with("seed = "));
     }

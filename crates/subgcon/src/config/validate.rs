@@ -209,7 +209,7 @@ impl Settings {
             {
                 return bad("output.norm", norm.to_string(), "choose a positive norm");
             }
-            if !scale(block.weight) {
+            if !scale(block.weight) || !(block.weight as f32).is_normal() {
                 return bad("output.weight", block.weight.to_string(), "choose a positive weight");
             }
             if (block.source, block.pick) == (Source::Projected, Pick::Context) {

@@ -2,8 +2,8 @@
 //!
 //! For each c of a grid, from the smallest up, a [`Logistic`] is fitted to the training
 //! nodes, starting from the one before; the c that is best on the validation nodes is kept
-//! (least [`surprise`](super::surprise), or largest micro-F1 where a node may have several
-//! classes; the smaller c where two are as good), and its model is shown the test nodes
+//! (least [`surprise`](super::surprise), then largest accuracy; or largest micro-F1 where a
+//! node may have several classes; the smaller c where two are as good), and its model is shown the test nodes
 //! once. Rows that are wider than there are training nodes are turned into the span of
 //! those first.
 //!
@@ -100,7 +100,7 @@ pub struct Tried {
     /// none without them.
     pub validation: Option<f64>,
     /// Mean −ln of the probability of the validation nodes' classes, all scores scaled to
-    /// make it least; none where a node may have several.
+    /// make it least; none where a node may have several, or without validation nodes.
     pub surprise: Option<f64>,
     /// Whether fitting met the tolerance.
     pub converged: bool,
@@ -150,7 +150,7 @@ pub fn probe(
     let mut grid = settings.grid.clone();
     grid.sort_by(f64::total_cmp);
     let (mut tried, mut previous): (_, Option<Logistic>) = (Vec::new(), None);
-    let mut best: Option<(f64, f64, Logistic)> = None;
+    let mut best: Option<(f64, (f64, f64), Logistic)> = None;
     for c in grid {
         let fit = task.fit(&train, &parts.train, &settings.logistic(c), previous.as_ref())?;
         let judged = (!parts.validation.is_empty())
@@ -161,7 +161,7 @@ pub fn probe(
             None => (None, None),
         };
         tried.push(Tried { c, validation, surprise, converged: fit.converged });
-        let worth = surprise.map_or(validation.unwrap_or(0.0), |surprise| -surprise);
+        let worth = (surprise.map_or(0.0, |surprise| -surprise), validation.unwrap_or(0.0));
         if best.as_ref().is_none_or(|(_, most, _)| worth > *most) {
             best = Some((c, worth, fit.clone()));
         }

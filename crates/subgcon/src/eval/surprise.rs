@@ -25,7 +25,8 @@ pub(super) fn surprise(scores: &Matrix<f64>, truth: &[u32]) -> f64 {
     assert_eq!(scores.rows, truth.len(), "a class for each row");
     let largest = scores.values.iter().fold(0f64, |largest, z| largest.max(z.abs()));
     let classes = scores.width.max(2) as f64;
-    if largest == 0.0 || !largest.is_finite() || slope(scores, truth, 0.0).1 >= 0.0 {
+    let finite = scores.values.iter().all(|z| z.is_finite());
+    if largest == 0.0 || !finite || slope(scores, truth, 0.0).1 >= 0.0 {
         return classes.ln();
     }
     // Slopes are below zero at the lower end, and above at the upper end once it is known.
@@ -137,6 +138,9 @@ mod tests {
         assert_eq!(surprise(&sure, &[1, 0]), 2f64.ln());
         let nothing = Matrix::of(2, 3, vec![0.0; 6]);
         assert_eq!(surprise(&nothing, &[0, 2]), 3f64.ln());
-        assert_eq!(surprise(&Matrix::of(2, 1, vec![f64::NAN; 2]), &[0, 1]), 2f64.ln());
+        for odd in [f64::NAN, f64::INFINITY] {
+            let scores = Matrix::of(2, 2, vec![1.0, 0.0, odd, 0.0]);
+            assert_eq!(surprise(&scores, &[0, 1]), 2f64.ln());
+        }
     }
 }

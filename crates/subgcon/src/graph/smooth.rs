@@ -10,7 +10,7 @@
 //!
 //! Columns do not know of each other, so wide matrices are smoothed some columns at
 //! a time: beside the rows there are two matrices of at most 64 columns (three for powers),
-//! however wide the rows are. Of a small graph, whose columns fit into a core's cache, every thread takes
+//! however wide the rows are, or so many for each thread where they are small. Of a small graph, whose columns fit into a core's cache, every thread takes
 //! columns of its own. Each number is summed by one thread, in the order of the node's
 //! neighbours: the same bytes for any number of threads and any choice of columns.
 
@@ -122,10 +122,9 @@ impl Smoother {
         let blocks: Vec<Range<usize>> =
             (0..width).step_by(block).map(|start| start..(start + block).min(width)).collect();
         // Threads that share a block share its nodes, those that have their own share nothing.
-        let (together, nodes) = match rows.rows * block <= CACHED {
-            true => (rayon::current_num_threads(), rows.rows),
-            false => (1, NODES),
-        };
+        let threads = rayon::current_num_threads();
+        let apart = rows.rows * block <= CACHED && blocks.len() >= threads;
+        let (together, nodes) = if apart { (threads, rows.rows) } else { (1, NODES) };
         for blocks in blocks.chunks(together) {
             let smoothed: Vec<Matrix<f32>> = blocks
                 .par_iter()

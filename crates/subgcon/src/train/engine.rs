@@ -1,7 +1,7 @@
 //! One step: a function of parameters and a batch.
 //!
-//! One-layer GCN and GCN + Skip with a readout that is a weighted sum take the fused
-//! path ([`Fused`]); everything else takes the general one. Both agree on the same
+//! One-layer GCN and GCN + Skip with a readout that is a weighted sum, and no linear map
+//! after them, take the fused path ([`Fused`]); everything else takes the general one. Both agree on the same
 //! encoder up to rounding.
 
 use super::adam::{Adam, Moments};
@@ -32,8 +32,9 @@ pub(super) enum Engine {
 
 impl Engine {
     pub(super) fn new(settings: &Settings, encoder: Encoder<f32>, moments: Moments<f32>) -> Engine {
-        let sums = settings.readout.kind != ReadoutKind::Max && encoder.linear.is_none();
-        if !matches!(encoder.layers.as_slice(), [Layer::Gcn(_)]) || !sums {
+        let sums = settings.readout.kind != ReadoutKind::Max;
+        let one_gcn = matches!(encoder.layers.as_slice(), [Layer::Gcn(_)]);
+        if !(sums && one_gcn && encoder.linear.is_none()) {
             return Engine::General(Box::new(General::new(encoder, moments)));
         }
         let (sigmoid, level) = (settings.readout.sigmoid, Simd::detect());
