@@ -2,7 +2,7 @@
 //!
 //! For each c of a grid, from the smallest up, a [`Logistic`] is fitted to the training
 //! nodes, starting from the one before; the c that is best on the validation nodes is kept
-//! (least [`surprise`](super::surprise), then largest accuracy; or largest micro-F1 where a
+//! (least surprise, see `surprise`, then largest accuracy; or largest micro-F1 where a
 //! node may have several classes; the smaller c where two are as good), and its model is shown the test nodes
 //! once. Rows that are wider than there are training nodes are turned into the span of
 //! those first.
