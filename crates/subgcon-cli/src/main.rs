@@ -38,7 +38,7 @@ fn run() -> anyhow::Result<()> {
     rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build_global()?;
     let progress = progress::Bars::new(arguments.progress);
     // On a thread of the pool: one outside would be put to sleep and woken for every loop
-    // that runs in parallel, a tenth of a small graph's time.
+    // that runs in parallel, which shows where a graph is small.
     rayon::scope(|_| dispatch(arguments.command, &progress))
 }
 
