@@ -2,7 +2,6 @@
 //! the rows that cost nothing.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -16,6 +15,7 @@ use subgcon::progress::Progress;
 
 use super::eval::{SplitArguments, labels, mean, metric};
 use super::runs::{Difference, Ground, Measure, Row, Run, Seconds, each_free_row, learn};
+use super::tell;
 use super::train::{Chosen, features};
 use crate::format::{bytes, percent};
 use crate::progress::Bars;
@@ -105,14 +105,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         split_seed: arguments.split_seed,
     };
     let summary = summarise(&Store::open(&arguments.store)?, &plan, progress)?;
-    let mut out = std::io::stdout().lock();
-    if arguments.json {
-        serde_json::to_writer_pretty(&mut out, &summary).map_err(std::io::Error::from)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", text(&summary))?;
-    }
-    Ok(())
+    tell(arguments.json, &summary, || text(&summary))
 }
 
 /// All runs and rows.

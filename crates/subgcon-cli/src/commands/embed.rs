@@ -1,6 +1,5 @@
 //! `subgcon embed`: what a model makes of the nodes of a graph.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -16,6 +15,7 @@ use subgcon::io::store::Store;
 use subgcon::model::{Embedder, Status};
 use subgcon::progress::Progress;
 
+use super::tell;
 use super::train::features;
 use crate::format::{counted, thousands};
 use crate::progress::Bars;
@@ -165,14 +165,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         seconds,
         nodes_per_second: count as f64 / seconds,
     };
-    let mut out = std::io::stdout().lock();
-    if arguments.json {
-        serde_json::to_writer_pretty(&mut out, &summary).map_err(std::io::Error::from)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", text(&summary))?;
-    }
-    Ok(())
+    tell(arguments.json, &summary, || text(&summary))
 }
 
 /// The nodes that were asked for; none where all are.

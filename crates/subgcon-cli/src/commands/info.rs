@@ -1,6 +1,5 @@
 //! `subgcon info`: what a store holds.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -9,7 +8,7 @@ use subgcon::graph::{Components, DegreeSummary, components, degrees};
 use subgcon::io::store::{Dropped, FeatureStorage, LabelKind, Manifest, Origin, SplitEntry, Store};
 use subgcon::progress::Progress;
 
-use super::shortened;
+use super::{shortened, tell};
 use crate::format::{bar, bytes, counted, percent, thousands};
 use crate::progress::Bars;
 
@@ -82,14 +81,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         store.verify(progress)?;
     }
     let report = report(&store, arguments.verify, progress)?;
-    let mut out = std::io::stdout().lock();
-    if arguments.json {
-        serde_json::to_writer_pretty(&mut out, &report).map_err(std::io::Error::from)?;
-        writeln!(out)?;
-        return Ok(());
-    }
-    write!(out, "{}", text(&report))?;
-    Ok(())
+    tell(arguments.json, &report, || text(&report))
 }
 
 fn report(store: &Store, verified: bool, progress: &dyn Progress) -> anyhow::Result<Report> {

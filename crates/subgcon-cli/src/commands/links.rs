@@ -1,7 +1,6 @@
 //! `subgcon links`: do embeddings know of edges that training never saw?
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -16,6 +15,7 @@ use subgcon::progress::{Progress, Silent};
 
 use super::eval::{deviation, mean};
 use super::runs::{Ground, Seconds, each_free_row, learnt, peak_memory, standard_error};
+use super::tell;
 use super::train::{Chosen, features};
 use crate::format::{bytes, thousands};
 use crate::progress::Bars;
@@ -189,14 +189,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         peak_rss_bytes: peak,
         baselines: baselines.collect(),
     };
-    let mut out = std::io::stdout().lock();
-    if arguments.json {
-        serde_json::to_writer_pretty(&mut out, &summary).map_err(std::io::Error::from)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", text(&summary))?;
-    }
-    Ok(())
+    tell(arguments.json, &summary, || text(&summary))
 }
 
 fn text(summary: &Summary) -> String {

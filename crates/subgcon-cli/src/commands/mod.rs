@@ -13,9 +13,11 @@ pub(crate) mod reproduce;
 mod runs;
 pub(crate) mod train;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde::Serialize;
 use subgcon::io::store::Manifest;
 
 use crate::format::{counted, thousands};
@@ -39,6 +41,19 @@ fn shell_word(path: &Path) -> String {
         true => text,
         false => format!("'{}'", text.replace('\'', "'\\''")),
     }
+}
+
+/// A report on stdout: as JSON where it is asked for, otherwise in words.
+fn tell(json: bool, report: &impl Serialize, words: impl FnOnce() -> String) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if json {
+        // As an error of writing: a reader that has seen enough is none.
+        serde_json::to_writer_pretty(&mut out, report).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{}", words())?;
+    }
+    Ok(())
 }
 
 /// The first few of many, safe to print.

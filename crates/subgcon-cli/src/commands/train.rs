@@ -1,6 +1,5 @@
 //! `subgcon train`: learns an encoder from a store, without labels.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -18,7 +17,7 @@ use subgcon::progress::Progress;
 use subgcon::train::{Material, Trainer};
 use subgcon::transform::Transform;
 
-use super::shell_word;
+use super::{shell_word, tell};
 use crate::format::thousands;
 use crate::progress::Bars;
 
@@ -327,14 +326,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
             total: started.elapsed().as_secs_f64(),
         },
     };
-    let mut out = std::io::stdout().lock();
-    if arguments.json {
-        serde_json::to_writer_pretty(&mut out, &summary).map_err(std::io::Error::from)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", text(&summary, &arguments.store, output))?;
-    }
-    Ok(())
+    tell(arguments.json, &summary, || text(&summary, &arguments.store, output))
 }
 
 fn text(summary: &Summary, store: &Path, model: &Path) -> String {
