@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes};
 use subgcon::config::Settings;
 use subgcon::graph::Features;
+use subgcon::math::Matrix;
 use subgcon::io::embeddings::{EmbeddingFormat, EmbeddingRows, EmbeddingWriter};
 use subgcon::io::model::{read_model, write_model};
 use subgcon::io::training::{Identity, TrainingFolder, Unfinished};
@@ -227,24 +228,30 @@ impl Model {
         let adjacency = &parts.adjacency;
         let found = &contexts.found;
         let mut embedder = Embedder::new(model, adjacency, &features, found)?;
-        let mut room = vec![0.0; embedder.room()];
-        embedder.smooth(&mut room, watch)?;
+        let width = model.width();
+        let (mut room, mut values) = (Vec::new(), Vec::new());
         let all: Vec<u32>;
         let nodes = match nodes {
-            Some(nodes) => nodes,
             None => {
+                let mut rows = Matrix::zeros(adjacency.nodes(), width);
+                embedder.all(&mut rows, watch);
+                values = rows.values;
                 all = (0..adjacency.nodes() as u32).collect();
                 &all
             }
+            Some(nodes) => {
+                values.resize(nodes.len() * width, 0.0);
+                room.resize(embedder.room(), 0.0);
+                embedder.smooth(&mut room, watch)?;
+                watch.begin("embedding", nodes.len() as u64, "nodes");
+                for (some, out) in nodes.chunks(BATCH).zip(values.chunks_mut(BATCH * width)) {
+                    embedder.rows(some, out);
+                    watch.advance(some.len() as u64);
+                }
+                watch.end();
+                nodes
+            }
         };
-        let width = model.width();
-        let mut values = vec![0.0; nodes.len() * width];
-        watch.begin("embedding", nodes.len() as u64, "nodes");
-        for (some, out) in nodes.chunks(BATCH).zip(values.chunks_mut(BATCH * width)) {
-            embedder.rows(some, out);
-            watch.advance(some.len() as u64);
-        }
-        watch.end();
         if let Some(at) = values.iter().position(|x| !x.is_finite()) {
             let id = parts.ids.text(nodes[at / width]);
             let value = format!("{} in the embedding of node {id:?}", values[at]);

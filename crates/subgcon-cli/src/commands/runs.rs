@@ -283,12 +283,9 @@ fn embedded(
     let started = Instant::now();
     let model = Model::new(settings, trained, material, "")?;
     let Material { adjacency, features, contexts, .. } = material;
-    let mut embedder = Embedder::new(&model, adjacency, features, contexts)?;
-    let mut room = vec![0.0; embedder.room()];
-    embedder.smooth(&mut room, &Silent)?;
-    let nodes: Vec<u32> = (0..adjacency.nodes() as u32).collect();
-    let mut embeddings = Matrix::zeros(nodes.len(), model.width());
-    embedder.rows(&nodes, &mut embeddings.values);
+    let embedder = Embedder::new(&model, adjacency, features, contexts)?;
+    let mut embeddings = Matrix::zeros(adjacency.nodes(), model.width());
+    embedder.all(&mut embeddings, &Silent);
     Ok((embeddings, started.elapsed().as_secs_f64()))
 }
 

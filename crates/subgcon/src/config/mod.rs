@@ -335,6 +335,10 @@ pub struct BlockSettings {
     pub norm: Option<f64>,
     /// Multiply rows by this, last of all.
     pub weight: f64,
+    /// And by more the less neighbours tell of a node, which is learnt from the training
+    /// graph's features ([`crate::model::unlike_weight`]). For features that are not
+    /// smoothed.
+    pub unlike: bool,
 }
 
 impl Default for FeatureSettings {
@@ -421,6 +425,7 @@ impl Default for BlockSettings {
             center: false,
             norm: None,
             weight: 1.0,
+            unlike: false,
         }
     }
 }

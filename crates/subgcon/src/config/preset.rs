@@ -68,10 +68,20 @@ impl Preset {
                     center: true,
                     norm: Some(1.0),
                     weight,
+                    unlike: false,
                 };
                 // Smoothed rows of norm 1 are 0.3 to 0.6 long.
-                let lengths =
-                    BlockSettings { center: false, norm: None, ..block(Source::Projected, 5.0) };
+                let lengths = BlockSettings {
+                    smoothing: Some(Smoothing::PageRank { steps: 30, restart: 0.05 }),
+                    center: false,
+                    norm: None,
+                    ..block(Source::Projected, 5.0)
+                };
+                let own = BlockSettings {
+                    smoothing: None,
+                    unlike: true,
+                    ..block(Source::Features, 1.0)
+                };
                 Settings {
                     features: FeatureSettings {
                         rows: RowScale::Norm(1.0),
@@ -110,6 +120,7 @@ impl Preset {
                         block(Source::Encoder, 1.0),
                         block(Source::Features, 0.7),
                         lengths,
+                        own,
                     ],
                     ..plain
                 }

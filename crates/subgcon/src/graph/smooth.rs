@@ -112,15 +112,21 @@ impl Smoother {
 
     /// Smooths rows, one a node, in place.
     pub fn apply(&self, smoothing: Smoothing, rows: &mut Matrix<f32>) {
+        self.apply_to(smoothing, rows, 0..rows.width);
+    }
+
+    /// Smooths some columns of rows, one a node, in place.
+    pub fn apply_to(&self, smoothing: Smoothing, rows: &mut Matrix<f32>, columns: Range<usize>) {
         assert_eq!(rows.rows, self.adjacency.nodes(), "a row for every node");
-        if rows.values.is_empty() {
+        assert!(columns.end <= rows.width, "columns {columns:?} of {}", rows.width);
+        let width = columns.len();
+        if rows.rows == 0 || width == 0 {
             return;
         }
-        let width = rows.width;
         // Of about equal width, but as registers like it: 100 columns are 64 + 36.
         let block = width.div_ceil(width.div_ceil(COLUMNS)).next_multiple_of(HELD);
         let blocks: Vec<Range<usize>> =
-            (0..width).step_by(block).map(|start| start..(start + block).min(width)).collect();
+            columns.clone().step_by(block).map(|at| at..(at + block).min(columns.end)).collect();
         // Threads that share a block share its nodes, those that have their own share nothing.
         let threads = rayon::current_num_threads();
         let apart = rows.rows * block <= CACHED && blocks.len() >= threads;
@@ -131,8 +137,8 @@ impl Smoother {
                 .map(|columns| self.smoothed(smoothing, rows, columns.clone(), nodes))
                 .collect();
             for (columns, smoothed) in blocks.iter().zip(&smoothed) {
-                let lines = rows.values.par_chunks_mut(width).enumerate().with_min_len(NODES);
-                lines.for_each(|(node, row)| {
+                let lines = rows.values.par_chunks_mut(rows.width).enumerate();
+                lines.with_min_len(NODES).for_each(|(node, row)| {
                     let back = 1.0 / self.scale[node];
                     let row = row[columns.clone()].iter_mut();
                     row.zip(smoothed.row(node)).for_each(|(x, smoothed)| *x = back * smoothed);

@@ -219,6 +219,7 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
         settings: settings.clone(),
         encoder: read_encoder(&mut parts, "", settings, projected)?,
         means: vec![None; settings.output.len()],
+        likeness: parts.take("output.likeness", &[1])?.map(|one| one[0]),
         provenance: config.provenance.clone(),
         transform,
     };
@@ -227,6 +228,10 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
         if block.center != model.means[at].is_some() {
             return Err(parts.damaged(&format!("output.{at}.mean does not fit the settings")));
         }
+    }
+    let unlike = settings.output.iter().any(|block| block.unlike);
+    if unlike != model.likeness.is_some() || !model.likeness.unwrap_or(0.0).is_finite() {
+        return Err(parts.damaged("output.likeness does not fit the settings"));
     }
     if let Some(tensor) = parts.tensors.first() {
         return Err(parts.damaged(&format!("holds {:?}, which is not expected", tensor.name)));
@@ -278,6 +283,10 @@ fn collect(model: &Model) -> Collected<'_> {
     }
     for (at, mean) in model.means.iter().enumerate() {
         tensors.vector(&format!("output.{at}.mean"), mean.as_ref());
+    }
+    if let Some(likeness) = &model.likeness {
+        let one = TensorValuesRef::F32(std::slice::from_ref(likeness));
+        tensors.add("output.likeness".into(), vec![1], one);
     }
     tensors
 }

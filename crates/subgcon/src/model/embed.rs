@@ -5,7 +5,8 @@
 //!
 //! Blocks that are smoothed over the graph need the rows of all nodes. They lie in
 //! memory that the caller gives (which may be a mapped file, so that they need
-//! not fit), tile after tile of up to [`TILE`] columns, each (nodes, tile width).
+//! not fit), tile after tile of up to [`TILE`] columns, each (nodes, tile width). Where
+//! all nodes are wanted at once and in memory, [`Embedder::all`] needs no such room.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -235,6 +236,56 @@ impl<'a> Embedder<'a> {
         rows
     }
 
+    /// Embeddings of all nodes, row after row into `out`, on all threads of the current
+    /// pool: the same as [`Embedder::smooth`] and [`Embedder::rows`] give, without room beside.
+    pub fn all(&self, out: &mut Matrix<f32>, progress: &dyn Progress) {
+        let (nodes, width) = (self.adjacency.nodes(), self.model.width());
+        assert_eq!((out.rows, out.width), (nodes, width), "a row for each node");
+        let smoother = Smoother::new(self.adjacency);
+        let mut start = 0;
+        for (at, block) in self.blocks() {
+            let columns = start..start + self.model.block_width(at);
+            start = columns.end;
+            progress.begin("encoding nodes", nodes as u64, "nodes");
+            let together = CHUNK * rayon::current_num_threads();
+            for (turn, out) in out.values.chunks_mut(together * width).enumerate() {
+                let chunks = out.par_chunks_mut(CHUNK * width).enumerate();
+                chunks.for_each(|(chunk, out)| {
+                    let first = (turn * together + chunk * CHUNK) as u32;
+                    let some: Vec<u32> = (first..first + (out.len() / width) as u32).collect();
+                    let rows = self.plain(at, &some);
+                    let rows = rows.values.chunks_exact(columns.len());
+                    rows.zip(out.chunks_exact_mut(width))
+                        .for_each(|(row, out)| out[columns.clone()].copy_from_slice(row));
+                });
+                progress.advance((out.len() / width) as u64);
+            }
+            progress.end();
+            if let Some(smoothing) = block.smoothing {
+                progress.begin("smoothing columns", columns.len() as u64, "columns");
+                let together = TILE * rayon::current_num_threads();
+                for first in columns.clone().step_by(together) {
+                    let some = first..(first + together).min(columns.end);
+                    smoother.apply_to(smoothing, out, some.clone());
+                    progress.advance(some.len() as u64);
+                }
+                progress.end();
+            }
+            let rows = out.values.par_chunks_mut(width).with_min_len(CHUNK);
+            rows.for_each(|row| self.finish(at, &mut row[columns.clone()]));
+        }
+    }
+
+    /// What is done to a row of a block last of all.
+    fn finish(&self, block: usize, row: &mut [f32]) {
+        let (model, norm) = (self.model, self.model.settings.output[block].norm);
+        center_and_scale(row, model.means[block].as_deref(), norm);
+        let weight = model.block_weight(block) as f32;
+        if weight != 1.0 {
+            row.iter_mut().for_each(|x| *x *= weight);
+        }
+    }
+
     /// Embeddings of some different nodes, row after row into `out`, on all threads of
     /// the current pool.
     pub fn rows(&self, nodes: &[u32], out: &mut [f32]) {
@@ -255,10 +306,7 @@ impl<'a> Embedder<'a> {
                 {
                     let out = &mut out[start..start + columns];
                     out.copy_from_slice(row);
-                    center_and_scale(out, self.model.means[at].as_deref(), block.norm);
-                    if block.weight != 1.0 {
-                        out.iter_mut().for_each(|x| *x *= block.weight as f32);
-                    }
+                    self.finish(at, out);
                 }
                 start += columns;
             }

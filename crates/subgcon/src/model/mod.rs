@@ -2,9 +2,11 @@
 //! node.
 
 mod embed;
+mod likeness;
 mod means;
 
 pub use embed::{Embedder, Status};
+pub use likeness::unlike_weight;
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +41,9 @@ pub struct Model {
     pub encoder: Encoder<f32>,
     /// Mean row of each output block over the training graph, where it is subtracted.
     pub means: Vec<Option<Vec<f32>>>,
+    /// How much neighbours tell of a node in the training graph, where a block's weight
+    /// depends on it.
+    pub likeness: Option<f32>,
     /// Where it comes from.
     pub provenance: Provenance,
 }
@@ -57,6 +62,7 @@ impl Model {
             transform: material.transform.clone(),
             encoder: trained.encoder,
             means: vec![None; settings.output.len()],
+            likeness: None,
             provenance: Provenance {
                 graph: graph.to_owned(),
                 nodes: material.adjacency.nodes() as u64,
@@ -65,6 +71,10 @@ impl Model {
             },
         };
         model.means = means::means(&model, material)?;
+        if settings.output.iter().any(|block| block.unlike) {
+            let Material { adjacency, features, transform, .. } = material;
+            model.likeness = Some(likeness::likeness(adjacency, features, transform) as f32);
+        }
         Ok(model)
     }
 
@@ -73,6 +83,15 @@ impl Model {
         match self.settings.output[block].source {
             Source::Encoder => self.settings.encoder.width,
             Source::Features | Source::Projected => self.transform.output_width(),
+        }
+    }
+
+    /// What the rows of an output block are multiplied with.
+    pub fn block_weight(&self, block: usize) -> f64 {
+        let block = &self.settings.output[block];
+        match self.likeness {
+            Some(likeness) if block.unlike => block.weight * unlike_weight(f64::from(likeness)),
+            _ => block.weight,
         }
     }
 

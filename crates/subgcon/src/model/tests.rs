@@ -34,6 +34,7 @@ fn settings(kind: EncoderKind, layers: usize, projected: bool) -> Settings {
         center,
         norm,
         weight: if norm.is_some() { 1.0 } else { 0.5 },
+        unlike: source == Source::Features && smoothing.is_none(),
     };
     let pagerank = Some(Smoothing::PageRank { steps: 4, restart: 0.2 });
     let powers = Some(Smoothing::Powers { steps: 3, weight: 0.5 });
@@ -108,6 +109,50 @@ fn unit_rows_are_smoothed_by_direction() {
     let wanted = [2.0 / 6f32.sqrt(), 1.0 / 3.0];
     let far = found.values[..2].iter().zip(wanted).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     assert!(far < 1e-6, "{:?}", found.values);
+}
+
+/// A path 0 - 1 - 2 with a loop at 1, whose features are 3, 1 and −1 in one column.
+#[test]
+fn likeness_is_the_slope_of_a_regression_on_neighbours() {
+    let mut settings = settings(EncoderKind::Mlp, 1, false);
+    settings.features.rows = RowScale::None;
+    let column = |node: usize| [3.0, 1.0, -1.0].get(node).copied().unwrap_or(9.0);
+    let rows: Vec<Vec<f32>> = (0..NODES)
+        .map(|node| (0..COLUMNS).map(|c| if c == 2 { column(node) } else { 0.0 }).collect())
+        .collect();
+    let found = |weighted: bool| {
+        let edges = [(0, 1, 3.0), (1, 2, 1.0), (1, 1, 5.0)];
+        let graph = graph(&edges, weighted, &rows, &settings);
+        let transform =
+            Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent)
+                .unwrap();
+        let model = model(&settings, &graph, &transform);
+        (model.likeness.unwrap(), embed(&model, &graph, &[0]).row(0).to_vec())
+    };
+    // Means of neighbours are 1, 1 and 1: (3 + 1 − 1) / (1 + 1 + 1).
+    assert!((found(false).0 - 1.0).abs() < 1e-6);
+    // By weight the middle's is (3·3 − 1) / 4 = 2: (3 + 2 − 1) / (1 + 4 + 1).
+    assert!((found(true).0 - 4.0 / 6.0).abs() < 1e-6);
+    // The last feature block is that of the context, whose norm is 2: times (0.4 · 6 / 4)⁴.
+    let (_, row) = found(true);
+    let block = &row[12 + COLUMNS..12 + 2 * COLUMNS];
+    let norm = block.iter().map(|x| x * x).sum::<f32>().sqrt();
+    assert!((norm - 2.0 * 0.6f32.powi(4)).abs() < 1e-5, "{norm}");
+}
+
+#[test]
+fn unlike_neighbours_make_plain_features_weigh_more() {
+    for (likeness, weight) in [(0.4, 1.0), (0.8, 0.0625), (0.2, 4.0), (0.0, 4.0), (-1.0, 4.0)] {
+        assert!((unlike_weight(likeness) - weight).abs() < 1e-12, "{likeness}");
+    }
+    // No node has a neighbour: nothing can be learnt from any.
+    let settings = settings(EncoderKind::Mlp, 1, true);
+    let rows: Vec<Vec<f32>> =
+        (0..NODES).map(|node| (0..COLUMNS).map(|c| (node * c % 5) as f32).collect()).collect();
+    let graph = graph(&[(3, 3, 1.0)], false, &rows, &settings);
+    let transform =
+        Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent).unwrap();
+    assert_eq!(model(&settings, &graph, &transform).likeness, Some(0.0));
 }
 
 #[test]
@@ -223,6 +268,12 @@ proptest! {
             (embed(&model, &graph, &all[..cut]), embed(&model, &graph, &all[cut..]));
         let parts: Vec<u32> =
             first.values.iter().chain(&second.values).map(|x| x.to_bits()).collect();
-        prop_assert_eq!(parts, whole.values.iter().map(|x| x.to_bits()).collect::<Vec<u32>>());
+        prop_assert_eq!(&parts, &whole.values.iter().map(|x| x.to_bits()).collect::<Vec<u32>>());
+        // All nodes at once, from the first to the last.
+        let Graph { adjacency, features, contexts } = &graph;
+        let mut at_once = Matrix::zeros(NODES, model.width());
+        Embedder::new(&model, adjacency, features, contexts).unwrap().all(&mut at_once, &Silent);
+        let rows = at_once.values.chunks_exact(model.width()).rev();
+        prop_assert_eq!(&parts, &rows.flatten().map(|x| x.to_bits()).collect::<Vec<u32>>());
     }
 }
