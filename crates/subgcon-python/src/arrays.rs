@@ -43,7 +43,11 @@ where
     let array: PyReadonlyArray<'_, T, D> = array
         .extract()
         .map_err(|_| wrong(format!("an array of another type or shape: {array:.40?}")))?;
-    let slice = array.as_slice().map_err(|_| wrong("an array is not contiguous"))?;
+    // A slice of columns after columns would be taken too, and read as rows after rows.
+    let slice = match array.is_c_contiguous() {
+        true => array.as_slice().map_err(|_| wrong("an array is not aligned"))?,
+        false => return Err(wrong("an array is not contiguous")),
+    };
     let (start, len) = (slice.as_ptr(), slice.len());
     if len == 0 {
         return Ok((Vec::new().into(), array.shape().to_vec()));

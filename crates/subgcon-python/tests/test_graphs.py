@@ -245,9 +245,37 @@ def test_graphs_are_pickled_whole(toy, density, tmp_path):
     assert (dense(again.features) == dense(graph.features)).all()
     assert (again.labels == toy.y).all() and (again.splits["one"] == toy.y + 1).all()
     stored = graph.save(tmp_path / "g.graph")
-    assert pickle.loads(pickle.dumps(stored)).path == stored.path
+    kept = pickle.dumps(stored)
+    assert pickle.loads(kept).path == stored.path
+    # The same name, another graph.
+    Graph.from_edges(np.array([[0, 1], [1, 2]])).save(stored.path, overwrite=True)
+    with pytest.raises(ValueError, match="another graph than when it was pickled"):
+        pickle.loads(kept)
 
 
 def test_pyg_masks_become_splits(toy):
     graph = as_graph(pyg(toy))
     assert graph.splits["public"].tolist() == [1, 3] * 75
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+def test_missing_numbers_are_noticed(table):
+    edges = table({"src": [0, 1], "dst": [1, 2]})
+    for holes in ([0.5, None, 1.5], [5, None, 7]):
+        nodes = table({"id": [0, 1, 2], "age": holes})
+        with pytest.raises(ValueError, match="age|NaN|nan|missing"):
+            Graph.from_tables(edges, nodes)
+    with pytest.raises(ValueError, match="id"):
+        Graph.from_tables(edges, table({"id": [0, None, 2], "age": [1.0, 2.0, 3.0]}))
+    labelled = Graph.from_tables(edges, table({"id": [0, 1, 2], "label": [1, None, 0]}), label="label")
+    assert labelled.labels.tolist() == [1, -1, 0]
+
+
+def test_arrays_that_start_between_two_numbers(toy):
+    raw = np.zeros(toy.X.size * 4 + 1, dtype=np.uint8)
+    odd = raw[1:].view(np.float32).reshape(toy.X.shape)
+    odd[:] = toy.X
+    assert not odd.flags.aligned
+    given = learner().fit_transform(toy.X, toy.A)
+    assert learner().fit_transform(odd, toy.A).tobytes() == given.tobytes()
+    assert learner().fit_transform(np.asfortranarray(toy.X), toy.A).tobytes() == given.tobytes()

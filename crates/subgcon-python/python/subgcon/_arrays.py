@@ -43,18 +43,20 @@ def columns(table: Any) -> list[Any]:
 
 
 def column(table: Any, name: Any) -> np.ndarray:
-    """One column; texts and lists as objects."""
+    """One column; texts and lists as objects. Numbers of which some are missing become floating-point ones with NaN
+    in their place, as pandas has it."""
     values = table[name]
     if library(table) == "pyarrow":
         import pyarrow as pa
 
         kind = values.type
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-            if values.null_count == 0:
-                return np.asarray(values.to_numpy())
+            if values.null_count and not pa.types.is_floating(kind):
+                values = values.cast(pa.float64(), safe=False)
+            return np.asarray(values.to_numpy())
         return _objects(values.to_pylist())
     if library(table) == "polars":
-        if values.dtype.is_numeric() and values.null_count() == 0:
+        if values.dtype.is_numeric():
             return np.asarray(values.to_numpy())
         return _objects(values.to_list())
     found = values.to_numpy()
@@ -93,11 +95,11 @@ def ids_of(values: Any, what: str = "ids") -> Any:
     if array.dtype.kind == "U":
         return array.tolist()
     if array.dtype.kind == "i":
-        return np.ascontiguousarray(array, dtype=np.int64)
+        return contiguous(array, dtype=np.int64)
     if array.dtype.kind == "u":
         if array.size and array.max() > np.uint64(2**63 - 1):
             raise ValueError(f"{what}: {array.max()} is larger than 2^63 - 1; give such ids as text")
-        return np.ascontiguousarray(array, dtype=np.int64)
+        return contiguous(array, dtype=np.int64)
     if array.dtype.kind == "f" and array.size == 0:
         return np.empty(0, dtype=np.int64)
     if array.dtype.kind == "O":
@@ -114,6 +116,9 @@ def ids_of(values: Any, what: str = "ids") -> Any:
         if kinds == {int, str}:
             raise ValueError(f"{what}: integers and texts are mixed; give one kind")
         raise ValueError(f"{what}: {bad!r} is neither an integer nor text; give every node such an id")
+    missing = np.flatnonzero(array != array)
+    if missing.size:
+        raise ValueError(f"{what}: row {missing[0]} has no id; give every node one")
     bad = array.flat[0] if array.size else array.dtype
     raise ValueError(f"{what}: {bad!r} is neither an integer nor text; give every node such an id")
 
@@ -133,7 +138,7 @@ def numbers(values: Any, what: str) -> np.ndarray:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu" and array.size:
         raise ValueError(f"{what}: {array.dtype} numbers; node numbers are integers")
-    return np.ascontiguousarray(array, dtype=np.int64)
+    return contiguous(array, dtype=np.int64)
 
 
 def weights_of(values: Any) -> np.ndarray | None:
@@ -148,10 +153,15 @@ def weights_of(values: Any) -> np.ndarray | None:
     return float32(array)
 
 
+def contiguous(values: Any, dtype: Any) -> np.ndarray:
+    """Rows after rows, each number where the processor likes it; the same array where it is so already."""
+    return np.require(values, dtype, ["C_CONTIGUOUS", "ALIGNED"])
+
+
 def float32(values: Any) -> np.ndarray:
     """A contiguous array of 32-bit numbers; the same one where it is that already."""
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(values, dtype=np.float32)
+        return contiguous(values, dtype=np.float32)
 
 
 def tensor(values: Any) -> np.ndarray:
@@ -170,8 +180,8 @@ def csr_parts(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if matrix.data.dtype.kind not in "iufb":
         raise ValueError(f"a matrix of {matrix.data.dtype}; give real numbers")
     return (
-        np.ascontiguousarray(matrix.indptr, dtype=offsets),
-        np.ascontiguousarray(matrix.indices, dtype=kind),
+        contiguous(matrix.indptr, dtype=offsets),
+        contiguous(matrix.indices, dtype=kind),
         float32(matrix.data),
     )
 
@@ -186,7 +196,7 @@ def classes_of(values: Any, nodes: int) -> tuple[np.ndarray, list[str]]:
     if array.ndim == 2:
         if not np.isin(array, (0, 1)).all():
             raise ValueError("labels: rows of several classes hold zeros and ones")
-        return np.ascontiguousarray(array, dtype=np.uint8), [str(c) for c in range(array.shape[1])]
+        return contiguous(array, dtype=np.uint8), [str(c) for c in range(array.shape[1])]
     if array.dtype.kind in "iu":
         found, places = np.unique(array, return_inverse=True)
         return places.astype(np.int32), [str(x) for x in found]

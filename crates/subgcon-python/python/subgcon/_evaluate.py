@@ -57,15 +57,15 @@ def evaluate(
         if drawn < 1:
             raise ValueError(f"splits = {drawn}: draw at least one")
     elif isinstance(splits, Mapping):
-        given = [(str(name), np.ascontiguousarray(roles, dtype=np.uint8)) for name, roles in splits.items()]
+        given = [(str(name), _arrays.contiguous(roles, dtype=np.uint8)) for name, roles in splits.items()]
     elif splits is not None:
-        given = [("given", np.ascontiguousarray(splits, dtype=np.uint8))]
+        given = [("given", _arrays.contiguous(splits, dtype=np.uint8))]
     strengths = None if C is None else [float(c) for c in np.atleast_1d(C)]
     single = classes.ndim == 1
     report = json.loads(
         _native.evaluate(
             _arrays.float32(rows),
-            np.ascontiguousarray(classes, dtype=np.int32 if single else np.uint8),
+            _arrays.contiguous(classes, dtype=np.int32 if single else np.uint8),
             names,
             given,
             (drawn, train_per_class, validation_per_class),

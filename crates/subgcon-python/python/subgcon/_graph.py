@@ -319,7 +319,7 @@ class Graph:
 
     def with_splits(self, splits: "Mapping[str, Any]") -> "Graph":
         """The same graph with splits: a name, and for each node 0 unused, 1 train, 2 validation or 3 test."""
-        roles = [(str(name), np.ascontiguousarray(roles, dtype=np.uint8)) for name, roles in splits.items()]
+        roles = [(str(name), _arrays.contiguous(roles, dtype=np.uint8)) for name, roles in splits.items()]
         return Graph(self._native.with_splits(roles))
 
     def _with(self, features: Any = None, ids: Any = None, labels: Any = None) -> "Graph":
@@ -451,7 +451,7 @@ class Graph:
 
     def __reduce__(self) -> Any:
         if self.path is not None:
-            return Graph.open, (self.path,)
+            return _reopened, (self.path, self._native.fingerprint)
         native = self._native
         labels = native.labels()
         dense, sparse = native.dense(), native.sparse()
@@ -467,6 +467,13 @@ class Graph:
             "splits": native.splits(),
         }
         return _rebuilt, (state,)
+
+
+def _reopened(path: str, fingerprint: str) -> Graph:
+    graph = Graph.open(path)
+    if graph._native.fingerprint != fingerprint:
+        raise ValueError(f"{path}: holds another graph than when it was pickled; bring that one back")
+    return graph
 
 
 def _rebuilt(state: "dict[str, Any]") -> Graph:

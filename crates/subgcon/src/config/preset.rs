@@ -77,11 +77,8 @@ impl Preset {
                     norm: None,
                     ..block(Source::Projected, 5.0)
                 };
-                let own = BlockSettings {
-                    smoothing: None,
-                    unlike: true,
-                    ..block(Source::Features, 1.0)
-                };
+                let own =
+                    BlockSettings { smoothing: None, unlike: true, ..block(Source::Features, 1.0) };
                 Settings {
                     features: FeatureSettings {
                         rows: RowScale::Norm(1.0),

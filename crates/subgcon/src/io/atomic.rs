@@ -14,6 +14,7 @@ pub(crate) use file::PartialFile;
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
@@ -42,8 +43,8 @@ impl PartialFolder {
         let prefix = format!(".{}.", name.to_string_lossy());
         remove_abandoned(parent, &prefix)?;
         // Under another name until the lock is held, so that nobody clears it away.
-        let process = std::process::id();
-        let unlocked = parent.join(format!("{prefix}{process}.new"));
+        let writer = writer();
+        let unlocked = parent.join(format!("{prefix}{writer}.new"));
         // One of a dead process with our number holds at most an empty lock.
         if unlocked.exists() {
             fs::remove_dir_all(&unlocked).map_err(Error::io("remove", &unlocked))?;
@@ -59,7 +60,7 @@ impl PartialFolder {
         let lock = File::create(&path).map_err(Error::io("create", &path))?;
         lock.lock().map_err(Error::io("lock", &path))?;
         partial.lock = Some(lock);
-        let folder = parent.join(format!("{prefix}{process}.partial"));
+        let folder = parent.join(format!("{prefix}{writer}.partial"));
         fs::rename(&unlocked, &folder).map_err(Error::io("create", &folder))?;
         partial.folder = folder;
         Ok(partial)
@@ -93,6 +94,12 @@ impl PartialFolder {
             _ => Ok(()),
         }
     }
+}
+
+/// A number of this process's own, and one for each of its writers.
+fn writer() -> String {
+    static WRITERS: AtomicU64 = AtomicU64::new(0);
+    format!("{}-{}", std::process::id(), WRITERS.fetch_add(1, Ordering::Relaxed))
 }
 
 impl Drop for PartialFolder {
@@ -155,11 +162,11 @@ fn remove_abandoned(parent: &Path, prefix: &str) -> Result<()> {
         let path = entry.map_err(Error::io("list", parent))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some(rest) = name.strip_prefix(prefix) else { continue };
-        let Some((process, kind)) = rest.split_once('.') else { continue };
-        if !process.bytes().all(|b| b.is_ascii_digit()) {
+        let Some((writer, kind)) = rest.split_once('.') else { continue };
+        if !writer.bytes().all(|b| b.is_ascii_digit() || b == b'-') {
             continue;
         }
-        let partial = parent.join(format!("{prefix}{process}.partial"));
+        let partial = parent.join(format!("{prefix}{writer}.partial"));
         if !matches!(kind, "partial" | "old") || is_alive(&partial) {
             continue;
         }
@@ -235,7 +242,7 @@ mod tests {
         let target = root.path().join("a.graph");
         fs::create_dir(&target).unwrap();
         fs::write(target.join("x"), "0").unwrap();
-        // Process numbers tell writers apart, so they take turns with the cleaning.
+        // They take turns with the cleaning.
         for round in 0..50 {
             let partial = PartialFolder::create(&target, true).unwrap();
             fs::write(partial.path("x"), round.to_string()).unwrap();
@@ -253,10 +260,25 @@ mod tests {
     }
 
     #[test]
+    fn writers_of_one_process_do_not_share_a_folder() {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("a.graph");
+        // As after Ctrl-C in Python: the first still writes when the second begins.
+        let first = PartialFolder::create(&target, true).unwrap();
+        fs::write(first.path("x"), "first").unwrap();
+        let second = PartialFolder::create(&target, true).unwrap();
+        fs::write(second.path("x"), "second").unwrap();
+        drop(first);
+        second.finish().unwrap();
+        assert_eq!(fs::read_to_string(target.join("x")).unwrap(), "second");
+        assert_eq!(names(root.path()), ["a.graph"]);
+    }
+
+    #[test]
     fn what_a_dead_writer_left_is_cleared_and_a_living_one_is_not() {
         let root = tempfile::tempdir().unwrap();
-        let dead = root.path().join(".a.graph.1.partial");
-        let living = root.path().join(".a.graph.2.partial");
+        let dead = root.path().join(".a.graph.1-0.partial");
+        let living = root.path().join(".a.graph.2-13.partial");
         let foreign = root.path().join(".a.graph.mine.partial");
         for folder in [&dead, &living, &foreign] {
             fs::create_dir(folder).unwrap();
@@ -271,7 +293,7 @@ mod tests {
     #[test]
     fn what_was_moved_aside_is_put_back_or_cleared() {
         let root = tempfile::tempdir().unwrap();
-        let (target, old) = (root.path().join("a.graph"), root.path().join(".a.graph.1.old"));
+        let (target, old) = (root.path().join("a.graph"), root.path().join(".a.graph.1-0.old"));
         fs::create_dir(&old).unwrap();
         fs::write(old.join("x"), "old").unwrap();
         remove_abandoned(root.path(), ".a.graph.").unwrap();

@@ -8,12 +8,11 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::{parent_of, sync_folder};
+use super::{parent_of, sync_folder, writer};
 use crate::error::{Error, Result};
 
 /// A file in the making. Dropped unfinished, it is removed.
@@ -43,10 +42,7 @@ impl PartialFile {
         let parent = parent_of(target);
         let prefix = format!(".{}.", name.to_string_lossy());
         remove_abandoned(parent, &prefix)?;
-        // Several writers of one process are told apart by a count.
-        static WRITERS: AtomicU64 = AtomicU64::new(0);
-        let writer = WRITERS.fetch_add(1, Ordering::Relaxed);
-        let own = format!("{prefix}{}.{writer}", std::process::id());
+        let own = format!("{prefix}{}", writer());
         // Under another name until the lock is held, so that nobody clears it away.
         let unlocked = parent.join(format!("{own}.new"));
         let file = File::create(&unlocked).map_err(Error::io("create", target))?;
@@ -126,7 +122,7 @@ fn remove_abandoned(parent: &Path, prefix: &str) -> Result<()> {
         let path = entry.map_err(Error::io("list", parent))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let ours = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(".partial"));
-        let Some((process, writer)) = ours.and_then(|numbers| numbers.split_once('.')) else {
+        let Some((process, writer)) = ours.and_then(|numbers| numbers.split_once('-')) else {
             continue;
         };
         let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -201,16 +197,16 @@ mod tests {
     fn what_a_dead_writer_left_is_cleared_and_a_living_one_is_not() {
         let root = tempfile::tempdir().unwrap();
         let target = root.path().join("a.npy");
-        for name in [".a.npy.1.0.partial", ".a.npy.mine.partial", ".b.npy.1.0.partial"] {
+        for name in [".a.npy.1-0.partial", ".a.npy.mine.partial", ".b.npy.1-0.partial"] {
             fs::write(root.path().join(name), "").unwrap();
         }
         let living = PartialFile::create(&target, false).unwrap();
         write(&target, "x", false).unwrap();
         let left = names(root.path());
         assert_eq!(left.len(), 4, "{left:?}");
-        assert!(!left.contains(&".a.npy.1.0.partial".to_owned()));
+        assert!(!left.contains(&".a.npy.1-0.partial".to_owned()));
         drop(living);
-        assert_eq!(names(root.path()), [".a.npy.mine.partial", ".b.npy.1.0.partial", "a.npy"],);
+        assert_eq!(names(root.path()), [".a.npy.mine.partial", ".b.npy.1-0.partial", "a.npy"],);
     }
 
     #[test]
