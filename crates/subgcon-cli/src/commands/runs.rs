@@ -89,7 +89,19 @@ pub(super) struct Difference {
     pub(super) error: Option<f64>,
 }
 
-impl Measure<'_> {
+impl<'a> Measure<'a> {
+    /// The same with the values of C that were chosen in a run and their neighbours only.
+    fn around(&self, run: &Run) -> Measure<'a> {
+        let grid = &self.settings.grid;
+        let near = |at: usize| {
+            let neighbours = &grid[at.saturating_sub(1)..(at + 2).min(grid.len())];
+            neighbours.iter().any(|c| run.c.contains(c))
+        };
+        let grid = (0..grid.len()).filter(|&at| near(at)).map(|at| grid[at]).collect();
+        let settings = ProbeSettings { grid, ..self.settings.clone() };
+        Measure { labels: self.labels, splits: self.splits.clone(), settings }
+    }
+
     /// Probes embeddings on every split.
     pub(super) fn run(
         &self,
@@ -187,6 +199,8 @@ fn student(samples: usize) -> f64 {
 
 /// One run: learns, embeds and measures. With `select_every` the candidate every so many
 /// steps with the best validation figure is kept; none uses no label before the probe.
+/// Where nodes have several classes a probe takes minutes: candidates after the first are
+/// probed with the best one's C and its neighbours.
 pub(super) fn learn(
     settings: &Settings,
     transform: &Transform,
@@ -208,7 +222,14 @@ pub(super) fn learn(
             let state = trainer.state();
             let encoder = state.average.unwrap_or(state.encoder);
             let trained = Trained { encoder, step: report.step, looks: Vec::new() };
-            let run = measured(settings, trained, material, ground, measure)?;
+            let near = match &best {
+                Some(best) if matches!(measure.labels, Labels::Multi { .. }) => {
+                    Some(measure.around(best))
+                }
+                _ => None,
+            };
+            let run =
+                measured(settings, trained, material, ground, near.as_ref().unwrap_or(measure))?;
             if best.as_ref().is_none_or(|best| mean(&run.validation) > mean(&best.validation)) {
                 best = Some(run);
             }
@@ -358,6 +379,18 @@ mod tests {
         assert!((runs.accuracy_std - 0.02f64.sqrt()).abs() < 1e-12);
         assert_eq!((runs.spread_over, runs.steps), ("runs", vec![7, 7]));
         assert!((runs.accuracy_mean - 0.7).abs() < 1e-12);
+    }
+
+    #[test]
+    fn later_candidates_are_probed_around_the_best_c() {
+        let labels = Labels::from_names(&[Some("a"), Some("b")]);
+        let settings = ProbeSettings { grid: vec![0.1, 1.0, 10.0, 100.0], ..Default::default() };
+        let measure = Measure { labels: &labels, splits: Vec::new(), settings };
+        let grid = |c: &[f64]| measure.around(&Run { c: c.to_vec(), ..run(&[0.5]) }).settings.grid;
+        assert_eq!(grid(&[1.0]), [0.1, 1.0, 10.0]);
+        assert_eq!(grid(&[0.1, 0.1]), [0.1, 1.0]);
+        assert_eq!(grid(&[100.0]), [10.0, 100.0]);
+        assert_eq!(grid(&[0.1, 100.0]), [0.1, 1.0, 10.0, 100.0]);
     }
 
     #[test]

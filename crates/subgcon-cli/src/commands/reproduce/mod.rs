@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
     /// Runs for each figure
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 5)]
     seeds: u64,
     /// Only these graphs: cora, citeseer, pubmed, ppi; may be repeated
     #[arg(long, value_name = "NAME")]
