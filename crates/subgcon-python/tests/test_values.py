@@ -197,6 +197,6 @@ def test_widths_are_shared_evenly_unless_features_are_few(toy):
     with pytest.raises(ValueError, match="choose at least 13"):
         widths(12, features={"projection": None})
     assert widths(10, output=[{"source": "encoder"}]) == [10]
-    assert SubgCon(32, max_iter=1, random_state=0).fit(toy.X, toy.A)._model.block_widths == [12, 10, 10]
+    assert SubgCon(34, max_iter=1, random_state=0).fit(toy.X, toy.A)._model.block_widths == [10, 8, 8, 8]
     assert widths(1) == [1], "the first block alone"
     assert widths(9, output=[{"source": "features"}, {"source": "encoder"}, {"source": "features"}]) == [3, 3, 3]
