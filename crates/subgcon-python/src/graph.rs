@@ -342,6 +342,13 @@ impl Graph {
         run(py, None, None, move |_| Ok(parts.fingerprint().to_owned()))
     }
 
+    /// The manifest of its store as JSON, with the checksums of all arrays.
+    #[getter]
+    fn manifest(&self) -> PyResult<Option<String>> {
+        let told = |store: &Arc<Store>| serde_json::to_string(store.manifest());
+        self.parts.store.as_ref().map(told).transpose().map_err(|error| wrong(error.to_string()))
+    }
+
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         told(py, &self.parts.ids)

@@ -257,9 +257,11 @@ def test_graphs_are_pickled_whole(toy, density, tmp_path):
     kept = pickle.dumps(stored)
     assert pickle.loads(kept).path == stored.path
     # The same name, another graph.
-    Graph.from_edges(np.array([[0, 1], [1, 2]])).save(stored.path, overwrite=True)
-    with pytest.raises(ValueError, match="another graph than when it was pickled"):
-        pickle.loads(kept)
+    others = [Graph.from_matrix(toy.A, features=toy.X + 1), Graph.from_edges(np.array([[0, 1], [1, 2]]))]
+    for other in others:
+        other.save(stored.path, overwrite=True)
+        with pytest.raises(ValueError, match="another graph than when it was pickled"):
+            pickle.loads(kept)
 
 
 def test_pyg_masks_become_splits(toy):
@@ -270,14 +272,23 @@ def test_pyg_masks_become_splits(toy):
 @pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
 def test_missing_numbers_are_noticed(table):
     edges = table({"src": [0, 1], "dst": [1, 2]})
-    for holes in ([0.5, None, 1.5], [5, None, 7]):
+    for holes in ([0.5, None, 1.5], [5, None, 7], [True, None, False]):
         nodes = table({"id": [0, 1, 2], "age": holes})
         with pytest.raises(ValueError, match="age|NaN|nan|missing"):
             Graph.from_tables(edges, nodes)
-    with pytest.raises(ValueError, match="id"):
+    with pytest.raises(ValueError, match="'id': (row 1 has no id|None is neither)"):
         Graph.from_tables(edges, table({"id": [0, None, 2], "age": [1.0, 2.0, 3.0]}))
     labelled = Graph.from_tables(edges, table({"id": [0, 1, 2], "label": [1, None, 0]}), label="label")
     assert labelled.labels.tolist() == [1, -1, 0]
+    far = table({"id": [0, 1, 2], "label": [str(2**53), None, str(2**53 + 1)]})
+    assert Graph.from_tables(edges, far, label="label").classes == [str(2**53), str(2**53 + 1)]
+
+
+def test_missing_labels_of_a_record_batch():
+    nodes = pa.RecordBatch.from_pydict({"id": [0, 1, 2], "label": [2**53, None, 2**53 + 1]})
+    graph = Graph.from_tables(pa.table({"src": [0, 1], "dst": [1, 2]}), nodes, label="label")
+    assert graph.classes == [str(2**53), str(2**53 + 1)]
+    assert graph.labels.tolist() == [0, -1, 1]
 
 
 def test_arrays_that_start_between_two_numbers(toy):

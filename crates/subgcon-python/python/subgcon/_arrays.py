@@ -43,24 +43,33 @@ def columns(table: Any) -> list[Any]:
 
 
 def column(table: Any, name: Any) -> np.ndarray:
-    """One column; texts and lists as objects. Numbers of which some are missing become floating-point ones with NaN
-    in their place, as pandas has it."""
+    """One column; texts, lists, and numbers of which some are missing, as objects."""
     values = table[name]
     if library(table) == "pyarrow":
         import pyarrow as pa
 
         kind = values.type
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-            if values.null_count and not pa.types.is_floating(kind):
-                values = values.cast(pa.float64(), safe=False)
-            return np.asarray(values.to_numpy())
+            if values.null_count == 0:
+                return np.asarray(values.to_numpy(zero_copy_only=False))
         return _objects(values.to_pylist())
     if library(table) == "polars":
-        if values.dtype.is_numeric():
+        if values.dtype.is_numeric() and values.null_count() == 0:
             return np.asarray(values.to_numpy())
         return _objects(values.to_list())
     found = values.to_numpy()
     return np.asarray(found) if found.dtype.kind in "iufb" else _objects(list(values))
+
+
+def feature_column(table: Any, name: Any) -> np.ndarray:
+    """The same for features: numbers of which some are missing become floating-point ones with NaN in their place."""
+    found = column(table, name)
+    if found.dtype.kind != "O":
+        return found
+    there = [value for value in found if not is_missing(value)]
+    if not there or not all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in there):
+        return found
+    return np.array([np.nan if is_missing(value) else float(value) for value in found])
 
 
 def _objects(values: list[Any]) -> np.ndarray:

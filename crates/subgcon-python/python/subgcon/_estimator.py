@@ -257,7 +257,7 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return found, found.numbers_of(np.asarray(X).reshape(-1) if hasattr(X, "shape") else X)
         names = [str(name) for name in _arrays.columns(X)] if table else None
         if _arrays.library(X) == "pyarrow":
-            X = np.stack([_arrays.column(X, name) for name in _arrays.columns(X)], axis=1)
+            X = np.stack([_arrays.feature_column(X, name) for name in _arrays.columns(X)], axis=1)
         with np.errstate(over="ignore"):
             X = validate_data(
                 self,

@@ -294,7 +294,7 @@ class Graph:
         is kept as a sparse matrix."""
         if _arrays.is_table(features):
             names = _arrays.columns(features) if names is None else names
-            features = np.stack([_arrays.column(features, name) for name in _arrays.columns(features)], axis=1)
+            features = np.stack([_arrays.feature_column(features, name) for name in _arrays.columns(features)], axis=1)
         named = [] if names is None else [str(name) for name in names]
         if _arrays.is_sparse(features):
             width = features.shape[1]
@@ -451,7 +451,7 @@ class Graph:
 
     def __reduce__(self) -> Any:
         if self.path is not None:
-            return _reopened, (self.path, self._native.fingerprint)
+            return _reopened, (self.path, self._native.manifest)
         native = self._native
         labels = native.labels()
         dense, sparse = native.dense(), native.sparse()
@@ -469,9 +469,10 @@ class Graph:
         return _rebuilt, (state,)
 
 
-def _reopened(path: str, fingerprint: str) -> Graph:
+def _reopened(path: str, manifest: str) -> Graph:
     graph = Graph.open(path)
-    if graph._native.fingerprint != fingerprint:
+    # It has the checksums of all arrays in it.
+    if graph._native.manifest != manifest:
         raise ValueError(f"{path}: holds another graph than when it was pickled; bring that one back")
     return graph
 
@@ -544,21 +545,21 @@ def _table_features(nodes: Any, chosen: "Sequence[Any] | None", others: "set[Any
     if chosen is None:
         chosen = ["features"] if "features" in there else None
     if chosen is None:
-        chosen = [name for name in there if name not in others and _arrays.column(nodes, name).dtype.kind in "iufb"]
+        chosen = [name for name in there if name not in others and _arrays.feature_column(nodes, name).dtype.kind in "iufb"]
         if not chosen:
             return None, []
     unknown = [name for name in chosen if name not in there]
     if unknown:
         raise ValueError(f"features: no columns {unknown} among {there}")
     if len(chosen) == 1:
-        values = _arrays.column(nodes, chosen[0])
+        values = _arrays.feature_column(nodes, chosen[0])
         if values.dtype.kind == "O":
             rows = [np.asarray(row, dtype=np.float32) for row in values]
             widths = {row.shape for row in rows}
             if len(widths) != 1 or len(next(iter(widths))) != 1:
                 raise ValueError(f"column {chosen[0]!r}: lists of {sorted(widths)} numbers; give each node as many")
             return np.stack(rows), []
-    parts = [_arrays.column(nodes, name) for name in chosen]
+    parts = [_arrays.feature_column(nodes, name) for name in chosen]
     bad = [name for name, part in zip(chosen, parts) if part.dtype.kind not in "iufb"]
     if bad:
         raise ValueError(f"features: columns {bad} are no numbers, or have gaps; fill or leave them out")

@@ -176,6 +176,12 @@ mod tests {
         assert!(refused("[encoder]\nwidth = 99999999999").starts_with("encoder.width"));
         let told = refused("[[output]]\nsource = \"projected\"\npick = \"context\"");
         assert!(told.starts_with("output.pick"), "{told}");
+        for odd in
+            ["", "source = \"features\"\nsmoothing = { powers = { steps = 1, weight = 0.5 } }"]
+        {
+            let told = refused(&format!("[[output]]\nunlike = true\n{odd}"));
+            assert!(told.starts_with("output.unlike = true"), "{told}");
+        }
         assert!(refused("[[output]]\nweight = 0.0").starts_with("output.weight = 0"));
         assert!(refused("[[output]]\nweight = 1e39").starts_with("output.weight = 1"));
         let odd = Settings { seed: u64::MAX, ..base() };

@@ -335,9 +335,8 @@ pub struct BlockSettings {
     pub norm: Option<f64>,
     /// Multiply rows by this, last of all.
     pub weight: f64,
-    /// And by more the less neighbours tell of a node, which is learnt from the training
-    /// graph's features ([`crate::model::unlike_weight`]). For features that are not
-    /// smoothed.
+    /// And by (0.4 / b)⁴, 4 at most, with b how much neighbours tell of a node in the
+    /// training graph ([`crate::model::unlike_weight`]). For features that are not smoothed.
     pub unlike: bool,
 }
 

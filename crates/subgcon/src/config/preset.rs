@@ -70,7 +70,12 @@ impl Preset {
                     weight,
                     unlike: false,
                 };
-                // Smoothed rows of norm 1 are 0.3 to 0.6 long.
+                // Close neighbours alone, without the node's own features.
+                let near = BlockSettings {
+                    smoothing: Some(Smoothing::Powers { steps: 2, weight: 0.0 }),
+                    ..block(Source::Features, 0.7)
+                };
+                // Smoothed rows of norm 1 are less than half as long.
                 let lengths = BlockSettings {
                     smoothing: Some(Smoothing::PageRank { steps: 30, restart: 0.05 }),
                     center: false,
@@ -113,12 +118,7 @@ impl Preset {
                         ..plain.optimizer
                     },
                     training: TrainingSettings { steps: 60, batch: 256, ..plain.training },
-                    output: vec![
-                        block(Source::Encoder, 1.0),
-                        block(Source::Features, 0.7),
-                        lengths,
-                        own,
-                    ],
+                    output: vec![block(Source::Encoder, 1.0), near, lengths, own],
                     ..plain
                 }
             }

@@ -212,6 +212,14 @@ impl Settings {
             if !scale(block.weight) || !(block.weight as f32).is_normal() {
                 return bad("output.weight", block.weight.to_string(), "choose a positive weight");
             }
+            let plain = block.source != Source::Encoder && block.smoothing.is_none();
+            if block.unlike && !plain {
+                return bad(
+                    "output.unlike",
+                    "true".into(),
+                    "it is for a block of features that are not smoothed; leave it out, or smoothing",
+                );
+            }
             if (block.source, block.pick) == (Source::Projected, Pick::Context) {
                 return bad(
                     "output.pick",

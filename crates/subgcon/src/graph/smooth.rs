@@ -110,6 +110,12 @@ impl Smoother {
         Smoother { adjacency: reversed(&self.adjacency), scale: self.scale.clone() }
     }
 
+    /// Columns that are best smoothed together: of a small graph some for each thread.
+    pub fn columns(&self) -> usize {
+        let apart = self.adjacency.nodes() * COLUMNS <= CACHED;
+        COLUMNS * if apart { rayon::current_num_threads() } else { 1 }
+    }
+
     /// Smooths rows, one a node, in place.
     pub fn apply(&self, smoothing: Smoothing, rows: &mut Matrix<f32>) {
         self.apply_to(smoothing, rows, 0..rows.width);

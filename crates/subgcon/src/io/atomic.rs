@@ -102,6 +102,12 @@ fn writer() -> String {
     format!("{}-{}", std::process::id(), WRITERS.fetch_add(1, Ordering::Relaxed))
 }
 
+/// Whether a part of a name is one that [`writer`] gives.
+fn is_writer(text: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    text.split_once('-').is_some_and(|(process, count)| number(process) && number(count))
+}
+
 impl Drop for PartialFolder {
     fn drop(&mut self) {
         self.lock = None;
@@ -163,7 +169,7 @@ fn remove_abandoned(parent: &Path, prefix: &str) -> Result<()> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some(rest) = name.strip_prefix(prefix) else { continue };
         let Some((writer, kind)) = rest.split_once('.') else { continue };
-        if !writer.bytes().all(|b| b.is_ascii_digit() || b == b'-') {
+        if !is_writer(writer) {
             continue;
         }
         let partial = parent.join(format!("{prefix}{writer}.partial"));
@@ -280,14 +286,15 @@ mod tests {
         let dead = root.path().join(".a.graph.1-0.partial");
         let living = root.path().join(".a.graph.2-13.partial");
         let foreign = root.path().join(".a.graph.mine.partial");
-        for folder in [&dead, &living, &foreign] {
+        let dated = root.path().join(".a.graph.2024-01-01.old");
+        for folder in [&dead, &living, &foreign, &dated] {
             fs::create_dir(folder).unwrap();
             fs::write(folder.join(LOCK), "").unwrap();
         }
         let lock = File::open(living.join(LOCK)).unwrap();
         lock.lock().unwrap();
         drop(PartialFolder::create(&root.path().join("a.graph"), false).unwrap());
-        assert!(!dead.exists() && living.exists() && foreign.exists());
+        assert!(!dead.exists() && living.exists() && foreign.exists() && dated.exists());
     }
 
     #[test]

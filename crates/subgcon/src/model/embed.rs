@@ -263,7 +263,7 @@ impl<'a> Embedder<'a> {
             progress.end();
             if let Some(smoothing) = block.smoothing {
                 progress.begin("smoothing columns", columns.len() as u64, "columns");
-                let together = TILE * rayon::current_num_threads();
+                let together = smoother.columns();
                 for first in columns.clone().step_by(together) {
                     let some = first..(first + together).min(columns.end);
                     smoother.apply_to(smoothing, out, some.clone());

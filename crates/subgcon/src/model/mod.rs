@@ -50,7 +50,7 @@ pub struct Model {
 
 impl Model {
     /// Puts a model together, with the means of its output over the graph that it was
-    /// trained on.
+    /// trained on, and how much neighbours tell of a node there.
     pub fn new(
         settings: &Settings,
         trained: Trained,

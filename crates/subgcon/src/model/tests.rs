@@ -111,17 +111,17 @@ fn unit_rows_are_smoothed_by_direction() {
     assert!(far < 1e-6, "{:?}", found.values);
 }
 
-/// A path 0 - 1 - 2 with a loop at 1, whose features are 3, 1 and −1 in one column.
+/// A path 0 - 1 - 2 - 3 with a loop at 1, whose features are 4, 1, −1 and 2 in one column.
 #[test]
 fn likeness_is_the_slope_of_a_regression_on_neighbours() {
     let mut settings = settings(EncoderKind::Mlp, 1, false);
     settings.features.rows = RowScale::None;
-    let column = |node: usize| [3.0, 1.0, -1.0].get(node).copied().unwrap_or(9.0);
-    let rows: Vec<Vec<f32>> = (0..NODES)
-        .map(|node| (0..COLUMNS).map(|c| if c == 2 { column(node) } else { 0.0 }).collect())
-        .collect();
-    let found = |weighted: bool| {
-        let edges = [(0, 1, 3.0), (1, 2, 1.0), (1, 1, 5.0)];
+    let found = |weighted: bool, shift: f32| {
+        let column = |node: usize| [4.0, 1.0, -1.0, 2.0].get(node).map_or(9.0, |x| x + shift);
+        let rows: Vec<Vec<f32>> = (0..NODES)
+            .map(|node| (0..COLUMNS).map(|c| if c == 2 { column(node) } else { 0.0 }).collect())
+            .collect();
+        let edges = [(0, 1, 3.0), (1, 2, 1.0), (2, 3, 1.0), (1, 1, 5.0)];
         let graph = graph(&edges, weighted, &rows, &settings);
         let transform =
             Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent)
@@ -129,15 +129,67 @@ fn likeness_is_the_slope_of_a_regression_on_neighbours() {
         let model = model(&settings, &graph, &transform);
         (model.likeness.unwrap(), embed(&model, &graph, &[0]).row(0).to_vec())
     };
-    // Means of neighbours are 1, 1 and 1: (3 + 1 − 1) / (1 + 1 + 1).
-    assert!((found(false).0 - 1.0).abs() < 1e-6);
-    // By weight the middle's is (3·3 − 1) / 4 = 2: (3 + 2 − 1) / (1 + 4 + 1).
-    assert!((found(true).0 - 4.0 / 6.0).abs() < 1e-6);
-    // The last feature block is that of the context, whose norm is 2: times (0.4 · 6 / 4)⁴.
-    let (_, row) = found(true);
+    // By hand: μ = 1.5, q − μ = 2.5, −0.5, −2.5, 0.5; means of neighbours 1, 1.5, 1.5, −1, less μ
+    // −0.5, 0, 0, −2.5: (−1.25 − 1.25) / (0.25 + 6.25).
+    assert!((found(false, 0.0).0 + 2.5 / 6.5).abs() < 1e-6);
+    // By weight the second's is (3·4 − 1) / 4 = 2.75, less μ 1.25.
+    let weighted = (-1.25 - 0.625 - 1.25) / (0.25 + 1.5625 + 6.25);
+    assert!((found(true, 0.0).0 - weighted).abs() < 1e-6);
+    // What all nodes have in common is no likeness.
+    assert!((found(true, 100.0).0 - weighted).abs() < 1e-4);
+    // The last feature block is that of the context, whose norm is 2: below 0, times 4.
+    let (_, row) = found(true, 0.0);
     let block = &row[12 + COLUMNS..12 + 2 * COLUMNS];
     let norm = block.iter().map(|x| x * x).sum::<f32>().sqrt();
-    assert!((norm - 2.0 * 0.6f32.powi(4)).abs() < 1e-5, "{norm}");
+    assert!((norm - 8.0).abs() < 1e-4, "{norm}");
+}
+
+/// More nodes than a chunk, more columns than a tile, more neighbours than are looked at.
+#[test]
+fn all_nodes_at_once_are_the_same_in_several_chunks_and_tiles() {
+    let (nodes, columns) = (600, 100);
+    let mut settings = Preset::Default.settings();
+    settings.contexts.size = 4;
+    settings.encoder.width = 70;
+    settings.features.projection = None;
+    let mut stream = Stream::new(3, "test", 0);
+    let hub = (1..nodes as u32).map(|node| (0, node, 1.0));
+    let ring = (0..nodes as u32).map(|node| (node, (node + 1) % nodes as u32, 1.0));
+    let edges: Vec<(u32, u32, f32)> = hub.chain(ring).collect();
+    let adjacency = build(nodes, &edges, false, false);
+    let view = AdjacencyView::new(&adjacency);
+    let contexts = Contexts::sample(&view, &settings.contexts, &Silent).unwrap();
+    let values: Vec<f32> = (0..nodes * columns).map(|_| stream.normal() as f32).collect();
+    let graph = Graph {
+        adjacency,
+        features: Features::Dense { width: columns, values: values.into() },
+        contexts,
+    };
+    let transform =
+        Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent).unwrap();
+    let all: Vec<u32> = (0..nodes as u32).collect();
+    let bytes = |threads: usize, at_once: bool| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let model = model(&settings, &graph, &transform);
+            let Graph { adjacency, features, contexts } = &graph;
+            let rows = match at_once {
+                false => embed(&model, &graph, &all),
+                true => {
+                    let mut rows = Matrix::zeros(nodes, model.width());
+                    Embedder::new(&model, adjacency, features, contexts)
+                        .unwrap()
+                        .all(&mut rows, &Silent);
+                    rows
+                }
+            };
+            rows.values.iter().map(|x| x.to_bits()).collect::<Vec<u32>>()
+        })
+    };
+    let wanted = bytes(1, false);
+    for (threads, at_once) in [(1, true), (2, true), (3, true), (3, false)] {
+        assert!(bytes(threads, at_once) == wanted, "{threads} threads, at once: {at_once}");
+    }
 }
 
 #[test]

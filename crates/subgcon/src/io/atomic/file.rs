@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::{parent_of, sync_folder, writer};
+use super::{is_writer, parent_of, sync_folder, writer};
 use crate::error::{Error, Result};
 
 /// A file in the making. Dropped unfinished, it is removed.
@@ -122,11 +122,7 @@ fn remove_abandoned(parent: &Path, prefix: &str) -> Result<()> {
         let path = entry.map_err(Error::io("list", parent))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let ours = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(".partial"));
-        let Some((process, writer)) = ours.and_then(|numbers| numbers.split_once('-')) else {
-            continue;
-        };
-        let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        if !number(process) || !number(writer) || !path.is_file() {
+        if !ours.is_some_and(is_writer) || !path.is_file() {
             continue;
         }
         // What cannot be opened is somebody else's.
