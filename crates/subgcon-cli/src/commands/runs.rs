@@ -198,7 +198,7 @@ fn student(samples: usize) -> f64 {
 }
 
 /// One run: learns, embeds and measures. With `select_every` the candidate every so many
-/// steps with the best validation figure is kept; none uses no label before the probe.
+/// steps with the best validation figure, the last of equals, is kept; none uses no label before the probe.
 /// Where nodes have several classes a probe takes minutes: candidates after the first are
 /// probed with the best one's C and its neighbours.
 pub(super) fn learn(
@@ -230,7 +230,7 @@ pub(super) fn learn(
             };
             let run =
                 measured(settings, trained, material, ground, near.as_ref().unwrap_or(measure))?;
-            if best.as_ref().is_none_or(|best| mean(&run.validation) > mean(&best.validation)) {
+            if best.as_ref().is_none_or(|best| mean(&run.validation) >= mean(&best.validation)) {
                 best = Some(run);
             }
             started = Instant::now();

@@ -341,3 +341,55 @@ pub(super) fn read_encoder(
     }
     Ok(encoder)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Preset;
+
+    /// A model of nothing, two features wide.
+    fn model() -> Model {
+        let mut settings = Preset::Default.settings();
+        settings.features.projection = None;
+        settings.encoder.width = 3;
+        let transform = Transform {
+            settings: settings.features.clone(),
+            width: 2,
+            scale: None,
+            shift: None,
+            vectors: None,
+            singular_values: None,
+            mean: None,
+        };
+        let mut model = Model {
+            encoder: Encoder::new(&settings.encoder, 2, 0),
+            means: Vec::new(),
+            likeness: Some(0.25),
+            provenance: Provenance { graph: "x".into(), nodes: 1, steps: 0, step: 0 },
+            settings,
+            transform,
+        };
+        let mean = |at: usize| vec![0.5; model.block_width(at)];
+        let blocks = model.settings.output.iter().enumerate();
+        model.means = blocks.map(|(at, block)| block.center.then(|| mean(at))).collect();
+        model
+    }
+
+    #[test]
+    fn how_alike_neighbours_are_is_kept_and_checked() {
+        let root = tempfile::tempdir().unwrap();
+        let read = |model: &Model| {
+            let path = root.path().join("m.model");
+            write_model(&path, model, &[], None, true).unwrap();
+            read_model(&path)
+        };
+        let whole = model();
+        assert_eq!(read(&whole).unwrap().0, whole);
+        let told = read(&Model { likeness: None, ..model() }).unwrap_err().to_string();
+        assert!(told.contains("output.likeness does not fit the settings"), "{told}");
+        let mut plain = model();
+        plain.settings.output.iter_mut().for_each(|block| block.unlike = false);
+        let told = read(&plain).unwrap_err().to_string();
+        assert!(told.contains("output.likeness does not fit the settings"), "{told}");
+    }
+}
