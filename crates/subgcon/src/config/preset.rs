@@ -75,7 +75,7 @@ impl Preset {
                     smoothing: Some(Smoothing::Powers { steps: 2, weight: 0.0 }),
                     ..block(Source::Features, 0.7)
                 };
-                // Smoothed rows of norm 1 are less than half as long.
+                // Smoothing makes rows short.
                 let lengths = BlockSettings {
                     smoothing: Some(Smoothing::PageRank { steps: 30, restart: 0.05 }),
                     center: false,
