@@ -335,7 +335,7 @@ pub struct BlockSettings {
     pub norm: Option<f64>,
     /// Multiply rows by this, last of all.
     pub weight: f64,
-    /// And by (0.4 / b)⁴, 4 at most, with b how much neighbours tell of a node in the
+    /// And by (0.4 / b)⁴, 1 at most, with b how much neighbours tell of a node in the
     /// training graph ([`crate::model::unlike_weight`]). For features that are not smoothed.
     pub unlike: bool,
 }

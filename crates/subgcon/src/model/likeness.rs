@@ -35,15 +35,14 @@ const NUMBERS: usize = 1 << 22;
 /// A slope beyond this is as good as this: it has to be written down as a number.
 const STEEPEST: f64 = 100.0;
 
-/// Where likeness is this, plain features weigh as much as their block says.
+/// Where likeness is this or less, plain features weigh as much as their block says.
 const LEVEL: f64 = 0.4;
-/// They weigh no more than so many times that.
-const MOST_WEIGHT: f64 = 4.0;
 
-/// What a block of plain features is multiplied with: (0.4 / likeness)⁴, 4 at most. Steep,
-/// so that it is next to nothing in graphs of like neighbours.
+/// What a block of plain features is multiplied with: (0.4 / likeness)⁴, 1 at most. Steep,
+/// so that it is next to nothing in graphs of like neighbours. No more than 1, since a
+/// small likeness may also come from noise in the features, where smoothing helps most.
 pub fn unlike_weight(likeness: f64) -> f64 {
-    if likeness <= 0.0 { MOST_WEIGHT } else { (LEVEL / likeness).powi(4).min(MOST_WEIGHT) }
+    if likeness <= LEVEL { 1.0 } else { (LEVEL / likeness).powi(4) }
 }
 
 /// See above. 0 where no node has a neighbour, or neighbours' means are all the same: nothing

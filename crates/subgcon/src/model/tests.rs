@@ -137,11 +137,11 @@ fn likeness_is_the_slope_of_a_regression_on_neighbours() {
     assert!((found(true, 0.0).0 - weighted).abs() < 1e-6);
     // What all nodes have in common is no likeness.
     assert!((found(true, 100.0).0 - weighted).abs() < 1e-4);
-    // The last feature block is that of the context, whose norm is 2: below 0, times 4.
+    // The last feature block is that of the context, whose norm is 2: below 0, times 1.
     let (_, row) = found(true, 0.0);
     let block = &row[12 + COLUMNS..12 + 2 * COLUMNS];
     let norm = block.iter().map(|x| x * x).sum::<f32>().sqrt();
-    assert!((norm - 8.0).abs() < 1e-4, "{norm}");
+    assert!((norm - 2.0).abs() < 1e-4, "{norm}");
 }
 
 /// More nodes than a chunk, more columns than a tile, more neighbours than are looked at.
@@ -193,8 +193,8 @@ fn all_nodes_at_once_are_the_same_in_several_chunks_and_tiles() {
 }
 
 #[test]
-fn unlike_neighbours_make_plain_features_weigh_more() {
-    for (likeness, weight) in [(0.4, 1.0), (0.8, 0.0625), (0.2, 4.0), (0.0, 4.0), (-1.0, 4.0)] {
+fn like_neighbours_make_plain_features_weigh_less() {
+    for (likeness, weight) in [(0.4, 1.0), (0.8, 0.0625), (0.2, 1.0), (0.0, 1.0), (-1.0, 1.0)] {
         assert!((unlike_weight(likeness) - weight).abs() < 1e-12, "{likeness}");
     }
     // No node has a neighbour: nothing can be learnt from any.
