@@ -201,7 +201,18 @@ struct Summary {
     last_retrieval: Option<f64>,
     embedding_width: usize,
     parameters: usize,
+    /// Where the weight of a block depends on it.
+    likeness: Option<Company>,
     seconds: Seconds,
+}
+
+/// Whether features or edges choose like nodes better, and what follows.
+#[derive(Debug, Serialize)]
+struct Company {
+    features: f32,
+    neighbours: f32,
+    slope: f32,
+    plain_weight: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -319,6 +330,12 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         last_retrieval: last.as_ref().map(|report| report.retrieval),
         embedding_width: model.width(),
         parameters,
+        likeness: model.likeness.map(|likeness| Company {
+            features: likeness.features,
+            neighbours: likeness.neighbours,
+            slope: likeness.slope,
+            plain_weight: likeness.plain_weight(),
+        }),
         seconds: Seconds {
             contexts: contexts_done.as_secs_f64(),
             features: (features_done - contexts_done).as_secs_f64(),
@@ -353,9 +370,17 @@ fn text(summary: &Summary, store: &Path, model: &Path) -> String {
     if let (Some(first), Some(last)) = (summary.first_loss, summary.last_loss) {
         text += &format!("; loss {first:.4} to {last:.4}");
     }
+    text.push('\n');
+    if let Some(company) = &summary.likeness {
+        text += &format!(
+            "nodes like a node: cosine {:.2} by its features, {:.2} by its edges; plain features \
+             weigh {:.2}\n",
+            company.features, company.neighbours, company.plain_weight
+        );
+    }
     let seconds = &summary.seconds;
     text += &format!(
-        "\n{:.2} s: contexts {:.2}, features {:.2}, training {:.2}\n",
+        "{:.2} s: contexts {:.2}, features {:.2}, training {:.2}\n",
         seconds.total, seconds.contexts, seconds.features, seconds.training
     );
     text += &format!(

@@ -112,6 +112,23 @@ fn training_tells_what_it_did_and_keeps_a_log() {
 }
 
 #[test]
+fn training_tells_whether_features_or_edges_find_like_nodes() {
+    let place = small();
+    let default = "train g.graph --steps 2 --force -o m";
+    let found = &place.json(&format!("{default} --json"))["likeness"];
+    // The generator joins like nodes.
+    let number = |name: &str| found[name].as_f64().unwrap();
+    assert!(number("neighbours") > 0.02 && number("slope") > 0.0, "{found}");
+    assert!(number("plain_weight") < 0.5, "{found}");
+    let told = place.run(default);
+    assert!(told.contains("nodes like a node: cosine"), "{told}");
+    assert!(
+        place.json("train g.graph --preset reference --width 8 --steps 2 --json -o r")["likeness"]
+            .is_null()
+    );
+}
+
+#[test]
 fn signals_on_held_out_contexts_choose_a_step() {
     let place = small();
     let base = "train g.graph --preset reference --width 32 --batch 50 --steps 40 --rate 0.01 \

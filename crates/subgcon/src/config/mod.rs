@@ -335,8 +335,9 @@ pub struct BlockSettings {
     pub norm: Option<f64>,
     /// Multiply rows by this, last of all.
     pub weight: f64,
-    /// And by (0.4 / b)⁴, 1 at most, with b how much neighbours tell of a node in the
-    /// training graph ([`crate::model::unlike_weight`]). For features that are not smoothed.
+    /// And by between 0 and 4, the more the better features choose like nodes in the training
+    /// graph than edges do ([`crate::model::Likeness::plain_weight`]). For features that are
+    /// not smoothed.
     pub unlike: bool,
 }
 

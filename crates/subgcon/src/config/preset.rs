@@ -70,9 +70,9 @@ impl Preset {
                     weight,
                     unlike: false,
                 };
-                // Close neighbours alone, without the node's own features.
+                // Two steps and no less: what a node itself is weighs little.
                 let near = BlockSettings {
-                    smoothing: Some(Smoothing::Powers { steps: 2, weight: 0.0 }),
+                    smoothing: Some(Smoothing::steps(2)),
                     ..block(Source::Features, 0.7)
                 };
                 // Smoothing makes rows short.
@@ -117,7 +117,7 @@ impl Preset {
                         decay: Decay::Cosine,
                         ..plain.optimizer
                     },
-                    training: TrainingSettings { steps: 60, batch: 256, ..plain.training },
+                    training: TrainingSettings { steps: 60, batch: 200, ..plain.training },
                     output: vec![block(Source::Encoder, 1.0), near, lengths, own],
                     ..plain
                 }

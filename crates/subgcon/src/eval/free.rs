@@ -3,7 +3,7 @@
 //! Rows that any learnt embedding has to beat, from X̂, the features with rows of L2 norm 1:
 //!
 //! - X̂ as it is;
-//! - Π X̂ for three kinds of smoothing Π: (Â + Â²) / 2 (SGC), the mean of sixteen powers
+//! - Π X̂ for three kinds of smoothing Π: Â² (SGC), the mean of sixteen powers
 //!   beside a little of X̂ itself (S2GC), and fifteen steps of PageRank;
 //! - Π X̂ Q for each, Q (width, k) an orthonormal basis of what the k leading right
 //!   singular vectors of Π X̂ span: the truncated SVD of Π X̂ but for a rotation, which no
@@ -45,11 +45,12 @@ pub struct FreeRow {
     pub seconds: f64,
 }
 
-/// The kinds of smoothing, in the order in which their bases are found.
+/// The kinds of smoothing, in the order in which their bases are found: first the one that
+/// costs least, since the first basis is found from nothing.
 const KINDS: [(&str, Smoothing); 3] = [
+    ("SGC features", Smoothing::PageRank { steps: 2, restart: 0.0 }),
     ("PageRank-smoothed features", Smoothing::PageRank { steps: 15, restart: 0.15 }),
     ("S2GC features", Smoothing::Powers { steps: 16, weight: 0.05 }),
-    ("SGC features", Smoothing::Powers { steps: 2, weight: 0.0 }),
 ];
 
 /// Hands out one kind of row after another, at full width and projected to `width`
@@ -87,8 +88,8 @@ pub fn free_rows<E: From<Error>>(
         let started = Instant::now();
         let found = match &basis {
             None => {
-                let start = signs(features.width(), width);
-                plain.powered(&plain.powered(&start, &smoother, smoothing), &smoother, smoothing)
+                let start = plain.power(&signs(features.width(), width), &smoother, smoothing);
+                plain.powered(&start, &smoother, smoothing)
             }
             Some(basis) => plain.powered(basis, &smoother, smoothing),
         };
@@ -161,13 +162,17 @@ impl<'a> Plain<'a> {
         out
     }
 
-    /// An orthonormal basis of M B; fewer columns where it has a lower rank.
-    fn powered(&self, b: &Matrix<f32>, smoother: &Smoother, smoothing: Smoothing) -> Matrix<f32> {
+    /// M B.
+    fn power(&self, b: &Matrix<f32>, smoother: &Smoother, smoothing: Smoothing) -> Matrix<f32> {
         let mut y = self.times(b);
         smoother.apply(smoothing, &mut y);
         smoother.transposed().apply(smoothing, &mut y);
-        let z: Matrix<f64> = self.transposed_times(&y).cast();
-        orthonormal_columns(&z, NEW).cast()
+        self.transposed_times(&y)
+    }
+
+    /// An orthonormal basis of M B; fewer columns where it has a lower rank.
+    fn powered(&self, b: &Matrix<f32>, smoother: &Smoother, smoothing: Smoothing) -> Matrix<f32> {
+        orthonormal_columns(&self.power(b, smoother, smoothing).cast(), NEW).cast()
     }
 }
 
@@ -252,12 +257,12 @@ mod tests {
             names,
             [
                 "raw features",
+                "SGC features",
+                "SGC features, projected",
                 "PageRank-smoothed features",
                 "PageRank-smoothed features, projected",
                 "S2GC features",
                 "S2GC features, projected",
-                "SGC features",
-                "SGC features, projected",
             ]
         );
         let mut scaled = x.clone();

@@ -55,6 +55,11 @@ pub enum Smoothing {
 }
 
 impl Smoothing {
+    /// Âᵏ H: this many steps and no restart, as in SGC (Wu et al. 2019).
+    pub fn steps(steps: u32) -> Smoothing {
+        Smoothing::PageRank { steps, restart: 0.0 }
+    }
+
     /// Refuses what cannot be done.
     pub fn validate(&self) -> Result<()> {
         let (steps, share) = match *self {
@@ -173,9 +178,15 @@ impl Smoother {
             Smoothing::PageRank { steps, restart } => {
                 let scale = self.scales(1.0 - restart);
                 let shares: Vec<f32> = self.scale.iter().map(|x| restart as f32 * x).collect();
-                let rest = Some((&shares[..], rows, columns.start));
+                // Of a small graph what is asked for at every step is kept close together.
+                let close = (nodes == rows.rows).then(|| {
+                    let given = (0..rows.rows).flat_map(|node| &rows.row(node)[columns.clone()]);
+                    Matrix::of(rows.rows, width, given.copied().collect())
+                });
+                let (rest, from) = close.as_ref().map_or((rows, columns.start), |rows| (rows, 0));
+                let rest = (restart > 0.0).then_some((&shares[..], rest, from));
                 for _ in 0..steps {
-                    self.product(&here, (&scale, rest), &mut there, nodes);
+                    self.product(&here, (&scale, rest), &mut there, None, nodes);
                     std::mem::swap(&mut here, &mut there);
                 }
                 here
@@ -186,12 +197,9 @@ impl Smoother {
                 let mut sum = here.clone();
                 sum.values.iter_mut().for_each(|x| *x *= weight as f32);
                 for _ in 0..steps {
-                    self.product(&here, (&scale, None), &mut there, nodes);
+                    let sum = Some((share, &mut sum));
+                    self.product(&here, (&scale, None), &mut there, sum, nodes);
                     std::mem::swap(&mut here, &mut there);
-                    let both = sum.values.par_chunks_mut(nodes * width);
-                    both.zip(here.values.par_chunks(nodes * width)).for_each(|(sum, power)| {
-                        sum.iter_mut().zip(power).for_each(|(sum, power)| *sum += share * power);
-                    });
                 }
                 sum
             }
@@ -204,20 +212,33 @@ impl Smoother {
         self.scale.iter().map(scale).collect()
     }
 
-    /// `to` = scale (A + I) `from` + rest.
+    /// `to` = scale (A + I) `from` + rest, and as much of it as is said is added to a sum.
     fn product(
         &self,
         from: &Matrix<f32>,
         (scale, rest): (&[f32], Option<Rest<'_, f32>>),
         to: &mut Matrix<f32>,
+        sum: Option<(f32, &mut Matrix<f32>)>,
         nodes: usize,
     ) {
         assert_eq!((from.rows, from.width), (to.rows, to.width), "shapes of a step");
         let Adjacency { offsets, neighbours, weights, .. } = &self.adjacency;
         let of =
             Gather { rows: from, offsets, neighbours, weights: weights.as_deref(), scale, rest };
-        let tasks = to.values.par_chunks_mut(nodes * from.width.max(1)).enumerate();
-        tasks.for_each(|(at, to)| gather(to, at * nodes, &of));
+        let size = nodes * from.width.max(1);
+        let tasks = to.values.par_chunks_mut(size).enumerate();
+        let Some((share, sum)) = sum else {
+            return tasks.for_each(|(at, to)| gather(to, at * nodes, &of));
+        };
+        // Added while it is in the cache.
+        let some = NODES.min(nodes);
+        tasks.zip(sum.values.par_chunks_mut(size)).for_each(|((at, to), sum)| {
+            let parts = to.chunks_mut(some * from.width).zip(sum.chunks_mut(some * from.width));
+            for (part, (to, sum)) in parts.enumerate() {
+                gather(to, at * nodes + part * some, &of);
+                sum.iter_mut().zip(to).for_each(|(sum, power)| *sum += share * *power);
+            }
+        });
     }
 }
 

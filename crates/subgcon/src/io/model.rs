@@ -15,7 +15,7 @@ use crate::config::Settings;
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
 use crate::math::Matrix;
-use crate::model::{Model, Provenance};
+use crate::model::{Likeness, Model, Provenance};
 use crate::transform::Transform;
 
 /// The version of the format that this program writes, and the newest it reads.
@@ -93,7 +93,8 @@ pub fn write_model(
     }
     let folder = PartialFolder::create(path, replace)?;
     let text = settings_text(&model.settings);
-    let mut tensors = collect(model);
+    let likeness = model.likeness.map(|likeness| likeness.values());
+    let mut tensors = collect(model, likeness.as_ref());
     tensors.add(SETTINGS.into(), vec![text.len()], TensorValuesRef::U8(&text));
     tensors.write(&folder.path(WEIGHTS))?;
     let config = ModelConfig {
@@ -219,7 +220,9 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
         settings: settings.clone(),
         encoder: read_encoder(&mut parts, "", settings, projected)?,
         means: vec![None; settings.output.len()],
-        likeness: parts.take("output.likeness", &[1])?.map(|one| one[0]),
+        likeness: parts
+            .take("output.likeness", &[3])?
+            .map(|three| Likeness::of_values([three[0], three[1], three[2]])),
         provenance: config.provenance.clone(),
         transform,
     };
@@ -230,7 +233,8 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
         }
     }
     let unlike = settings.output.iter().any(|block| block.unlike);
-    if unlike != model.likeness.is_some() || !model.likeness.unwrap_or(0.0).is_finite() {
+    let finite = |likeness: &Likeness| likeness.values().iter().all(|x| x.is_finite());
+    if unlike != model.likeness.is_some() || !model.likeness.as_ref().is_none_or(finite) {
         return Err(parts.damaged("output.likeness does not fit the settings"));
     }
     if let Some(tensor) = parts.tensors.first() {
@@ -270,7 +274,8 @@ impl<'a> Collected<'a> {
     }
 }
 
-fn collect(model: &Model) -> Collected<'_> {
+/// `likeness`: that of the model, written down.
+fn collect<'a>(model: &'a Model, likeness: Option<&'a [f32; 3]>) -> Collected<'a> {
     let (mut tensors, transform) = (Collected::default(), &model.transform);
     tensors.encoder("", &model.encoder);
     tensors.vector("transform.scale", transform.scale.as_ref());
@@ -284,9 +289,8 @@ fn collect(model: &Model) -> Collected<'_> {
     for (at, mean) in model.means.iter().enumerate() {
         tensors.vector(&format!("output.{at}.mean"), mean.as_ref());
     }
-    if let Some(likeness) = &model.likeness {
-        let one = TensorValuesRef::F32(std::slice::from_ref(likeness));
-        tensors.add("output.likeness".into(), vec![1], one);
+    if let Some(likeness) = likeness {
+        tensors.add("output.likeness".into(), vec![3], TensorValuesRef::F32(likeness));
     }
     tensors
 }
@@ -364,7 +368,7 @@ mod tests {
         let mut model = Model {
             encoder: Encoder::new(&settings.encoder, 2, 0),
             means: Vec::new(),
-            likeness: Some(0.25),
+            likeness: Some(Likeness::of_values([0.25, 0.5, 0.75])),
             provenance: Provenance { graph: "x".into(), nodes: 1, steps: 0, step: 0 },
             settings,
             transform,

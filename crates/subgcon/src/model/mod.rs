@@ -6,7 +6,7 @@ mod likeness;
 mod means;
 
 pub use embed::{Embedder, Status};
-pub use likeness::unlike_weight;
+pub use likeness::Likeness;
 
 use serde::{Deserialize, Serialize};
 
@@ -41,16 +41,16 @@ pub struct Model {
     pub encoder: Encoder<f32>,
     /// Mean row of each output block over the training graph, where it is subtracted.
     pub means: Vec<Option<Vec<f32>>>,
-    /// How much neighbours tell of a node in the training graph, where a block's weight
-    /// depends on it.
-    pub likeness: Option<f32>,
+    /// Whether features or edges choose better company in the training graph, where a
+    /// block's weight depends on it.
+    pub likeness: Option<Likeness>,
     /// Where it comes from.
     pub provenance: Provenance,
 }
 
 impl Model {
     /// Puts a model together, with the means of its output over the graph that it was
-    /// trained on, and how much neighbours tell of a node there.
+    /// trained on, and how alike its nodes are.
     pub fn new(
         settings: &Settings,
         trained: Trained,
@@ -73,7 +73,7 @@ impl Model {
         model.means = means::means(&model, material)?;
         if settings.output.iter().any(|block| block.unlike) {
             let Material { adjacency, features, transform, .. } = material;
-            model.likeness = Some(likeness::likeness(adjacency, features, transform) as f32);
+            model.likeness = Some(Likeness::of(adjacency, features, transform));
         }
         Ok(model)
     }
@@ -90,7 +90,7 @@ impl Model {
     pub fn block_weight(&self, block: usize) -> f64 {
         let block = &self.settings.output[block];
         match self.likeness {
-            Some(likeness) if block.unlike => block.weight * unlike_weight(f64::from(likeness)),
+            Some(likeness) if block.unlike => block.weight * likeness.plain_weight(),
             _ => block.weight,
         }
     }

@@ -111,39 +111,6 @@ fn unit_rows_are_smoothed_by_direction() {
     assert!(far < 1e-6, "{:?}", found.values);
 }
 
-/// A path 0 - 1 - 2 - 3 with a loop at 1, whose features are 4, 1, −1 and 2 in one column.
-#[test]
-fn likeness_is_the_slope_of_a_regression_on_neighbours() {
-    let mut settings = settings(EncoderKind::Mlp, 1, false);
-    settings.features.rows = RowScale::None;
-    let found = |weighted: bool, shift: f32| {
-        let column = |node: usize| [4.0, 1.0, -1.0, 2.0].get(node).map_or(9.0, |x| x + shift);
-        let rows: Vec<Vec<f32>> = (0..NODES)
-            .map(|node| (0..COLUMNS).map(|c| if c == 2 { column(node) } else { 0.0 }).collect())
-            .collect();
-        let edges = [(0, 1, 3.0), (1, 2, 1.0), (2, 3, 1.0), (1, 1, 5.0)];
-        let graph = graph(&edges, weighted, &rows, &settings);
-        let transform =
-            Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent)
-                .unwrap();
-        let model = model(&settings, &graph, &transform);
-        (model.likeness.unwrap(), embed(&model, &graph, &[0]).row(0).to_vec())
-    };
-    // By hand: μ = 1.5, q − μ = 2.5, −0.5, −2.5, 0.5; means of neighbours 1, 1.5, 1.5, −1, less μ
-    // −0.5, 0, 0, −2.5: (−1.25 − 1.25) / (0.25 + 6.25).
-    assert!((found(false, 0.0).0 + 2.5 / 6.5).abs() < 1e-6);
-    // By weight the second's is (3·4 − 1) / 4 = 2.75, less μ 1.25.
-    let weighted = (-1.25 - 0.625 - 1.25) / (0.25 + 1.5625 + 6.25);
-    assert!((found(true, 0.0).0 - weighted).abs() < 1e-6);
-    // What all nodes have in common is no likeness.
-    assert!((found(true, 100.0).0 - weighted).abs() < 1e-4);
-    // The last feature block is that of the context, whose norm is 2: below 0, times 1.
-    let (_, row) = found(true, 0.0);
-    let block = &row[12 + COLUMNS..12 + 2 * COLUMNS];
-    let norm = block.iter().map(|x| x * x).sum::<f32>().sqrt();
-    assert!((norm - 2.0).abs() < 1e-4, "{norm}");
-}
-
 /// More nodes than a chunk, more columns than a tile, more neighbours than are looked at.
 #[test]
 fn all_nodes_at_once_are_the_same_in_several_chunks_and_tiles() {
@@ -192,19 +159,34 @@ fn all_nodes_at_once_are_the_same_in_several_chunks_and_tiles() {
     }
 }
 
+/// The block of plain features, whose norm is 2, weighs as much as likeness says.
 #[test]
-fn like_neighbours_make_plain_features_weigh_less() {
-    for (likeness, weight) in [(0.4, 1.0), (0.8, 0.0625), (0.2, 1.0), (0.0, 1.0), (-1.0, 1.0)] {
-        assert!((unlike_weight(likeness) - weight).abs() < 1e-12, "{likeness}");
-    }
-    // No node has a neighbour: nothing can be learnt from any.
-    let settings = settings(EncoderKind::Mlp, 1, true);
+fn plain_features_weigh_as_likeness_says() {
+    let settings = settings(EncoderKind::Mlp, 1, false);
     let rows: Vec<Vec<f32>> =
         (0..NODES).map(|node| (0..COLUMNS).map(|c| (node * c % 5) as f32).collect()).collect();
-    let graph = graph(&[(3, 3, 1.0)], false, &rows, &settings);
-    let transform =
-        Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent).unwrap();
-    assert_eq!(model(&settings, &graph, &transform).likeness, Some(0.0));
+    let fit = |graph: &Graph| {
+        Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent).unwrap()
+    };
+    let ring: Vec<(u32, u32, f32)> =
+        (0..NODES as u32).map(|node| (node, (node + 1) % NODES as u32, 1.0)).collect();
+    let some = graph(&ring, false, &rows, &settings);
+    let mut model_of = model(&settings, &some, &fit(&some));
+    for weight in [0.5, 3.0] {
+        // Twice as good as edges: 1.
+        let features = 2.0 * (0.1 + 0.02) * f32::powf(weight, 0.25);
+        let likeness = Likeness { features, neighbours: 0.1, slope: 0.1 };
+        assert!((likeness.plain_weight() - f64::from(weight)).abs() < 1e-5);
+        model_of.likeness = Some(likeness);
+        let row = embed(&model_of, &some, &[3]);
+        let block = &row.values[12 + COLUMNS..12 + 2 * COLUMNS];
+        let norm = block.iter().map(|x| x * x).sum::<f32>().sqrt();
+        assert!((norm - 2.0 * weight).abs() < 1e-4, "{norm}");
+    }
+    // No node has a neighbour: nothing can be told.
+    let alone = graph(&[(3, 3, 1.0)], false, &rows, &settings);
+    let found = model(&settings, &alone, &fit(&alone)).likeness;
+    assert_eq!(found, Some(Likeness { features: 0.0, neighbours: 0.0, slope: 0.0 }));
 }
 
 #[test]

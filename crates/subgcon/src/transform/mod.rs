@@ -20,8 +20,10 @@
 //! | `mask.rs` | which features are hidden? |
 //! | `projection.rs` | which directions matter? with `products.rs`, `orthonormal.rs` |
 //! | `inputs.rs` | what does the encoder get for some nodes? |
+//! | `halves.rs` | what do two halves of a node's features say, each without the other? |
 
 mod columns;
+mod halves;
 mod inputs;
 mod mask;
 mod orthonormal;
