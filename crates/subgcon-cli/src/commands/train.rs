@@ -213,6 +213,7 @@ struct Company {
     neighbours: f32,
     slope: f32,
     plain_weight: f64,
+    noise: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -335,6 +336,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
             neighbours: likeness.neighbours,
             slope: likeness.slope,
             plain_weight: likeness.plain_weight(),
+            noise: likeness.is_noise(),
         }),
         seconds: Seconds {
             contexts: contexts_done.as_secs_f64(),
@@ -373,9 +375,12 @@ fn text(summary: &Summary, store: &Path, model: &Path) -> String {
     text.push('\n');
     if let Some(company) = &summary.likeness {
         text += &format!(
-            "nodes like a node: cosine {:.2} by its features, {:.2} by its edges; plain features \
+            "nodes like a node: cosine {:.2} by its features{}, {:.2} by its edges; plain features \
              weigh {:.2}\n",
-            company.features, company.neighbours, company.plain_weight
+            company.features,
+            if company.noise { " (noise)" } else { "" },
+            company.neighbours,
+            company.plain_weight
         );
     }
     let seconds = &summary.seconds;

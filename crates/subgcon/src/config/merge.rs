@@ -182,6 +182,8 @@ mod tests {
             let told = refused(&format!("[[output]]\nunlike = true\n{odd}"));
             assert!(told.starts_with("output.unlike = true"), "{told}");
         }
+        let told = refused("[[output]]\nnoisy_steps = 1");
+        assert!(told.starts_with("output.noisy_steps = 1: it is for a block"), "{told}");
         assert!(refused("[[output]]\nweight = 0.0").starts_with("output.weight = 0"));
         assert!(refused("[[output]]\nweight = 1e39").starts_with("output.weight = 1"));
         let odd = Settings { seed: u64::MAX, ..base() };

@@ -339,6 +339,16 @@ pub struct BlockSettings {
     /// graph than edges do ([`crate::model::Likeness::plain_weight`]). For features that are
     /// not smoothed.
     pub unlike: bool,
+    /// So many steps of smoothing more where the features of the training graph are mostly
+    /// noise ([`crate::model::Likeness::is_noise`]).
+    pub noisy_steps: u32,
+}
+
+impl BlockSettings {
+    /// Whether what it comes to depends on how alike the nodes of the training graph are.
+    pub fn needs_likeness(&self) -> bool {
+        self.unlike || self.noisy_steps > 0
+    }
 }
 
 impl Default for FeatureSettings {
@@ -426,6 +436,7 @@ impl Default for BlockSettings {
             norm: None,
             weight: 1.0,
             unlike: false,
+            noisy_steps: 0,
         }
     }
 }

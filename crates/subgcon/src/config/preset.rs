@@ -69,10 +69,12 @@ impl Preset {
                     norm: Some(1.0),
                     weight,
                     unlike: false,
+                    noisy_steps: 0,
                 };
                 // Two steps and no less: what a node itself is weighs little.
                 let near = BlockSettings {
                     smoothing: Some(Smoothing::steps(2)),
+                    noisy_steps: 1,
                     ..block(Source::Features, 0.7)
                 };
                 // Smoothing makes rows short.

@@ -220,6 +220,13 @@ impl Settings {
                     "it is for a block of features that are not smoothed; leave it out, or smoothing",
                 );
             }
+            if block.noisy_steps > 0 && block.smoothing.is_none() {
+                return bad(
+                    "output.noisy_steps",
+                    block.noisy_steps.to_string(),
+                    "it is for a block that is smoothed; give it a smoothing, or leave it out",
+                );
+            }
             if (block.source, block.pick) == (Source::Projected, Pick::Context) {
                 return bad(
                     "output.pick",

@@ -60,6 +60,19 @@ impl Smoothing {
         Smoothing::PageRank { steps, restart: 0.0 }
     }
 
+    /// The same with so many steps more.
+    #[must_use]
+    pub fn longer(self, by: u32) -> Smoothing {
+        match self {
+            Smoothing::PageRank { steps, restart } => {
+                Smoothing::PageRank { steps: steps.saturating_add(by), restart }
+            }
+            Smoothing::Powers { steps, weight } => {
+                Smoothing::Powers { steps: steps.saturating_add(by), weight }
+            }
+        }
+    }
+
     /// Refuses what cannot be done.
     pub fn validate(&self) -> Result<()> {
         let (steps, share) = match *self {

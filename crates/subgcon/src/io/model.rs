@@ -11,7 +11,7 @@ use super::atomic::PartialFolder;
 use super::tensors::{
     NamedTensor, NamedTensorRef, TensorValues, TensorValuesRef, read_tensors, write_tensors,
 };
-use crate::config::Settings;
+use crate::config::{BlockSettings, Settings};
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
 use crate::math::Matrix;
@@ -232,9 +232,9 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
             return Err(parts.damaged(&format!("output.{at}.mean does not fit the settings")));
         }
     }
-    let unlike = settings.output.iter().any(|block| block.unlike);
+    let needed = settings.output.iter().any(BlockSettings::needs_likeness);
     let finite = |likeness: &Likeness| likeness.values().iter().all(|x| x.is_finite());
-    if unlike != model.likeness.is_some() || !model.likeness.as_ref().is_none_or(finite) {
+    if needed != model.likeness.is_some() || !model.likeness.as_ref().is_none_or(finite) {
         return Err(parts.damaged("output.likeness does not fit the settings"));
     }
     if let Some(tensor) = parts.tensors.first() {
@@ -392,7 +392,9 @@ mod tests {
         let told = read(&Model { likeness: None, ..model() }).unwrap_err().to_string();
         assert!(told.contains("output.likeness does not fit the settings"), "{told}");
         let mut plain = model();
-        plain.settings.output.iter_mut().for_each(|block| block.unlike = false);
+        for block in &mut plain.settings.output {
+            (block.unlike, block.noisy_steps) = (false, 0);
+        }
         let told = read(&plain).unwrap_err().to_string();
         assert!(told.contains("output.likeness does not fit the settings"), "{told}");
     }

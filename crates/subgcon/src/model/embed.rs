@@ -122,8 +122,8 @@ impl<'a> Embedder<'a> {
         let nodes = self.adjacency.nodes();
         let smoother = Smoother::new(self.adjacency);
         let mut rest = room;
-        for (at, block) in self.blocks() {
-            let Some(smoothing) = block.smoothing else { continue };
+        for (at, _) in self.blocks() {
+            let Some(smoothing) = self.model.block_smoothing(at) else { continue };
             let width = self.model.block_width(at);
             let (part, more) = rest.split_at_mut(width * nodes);
             rest = more;
@@ -243,7 +243,7 @@ impl<'a> Embedder<'a> {
         assert_eq!((out.rows, out.width), (nodes, width), "a row for each node");
         let smoother = Smoother::new(self.adjacency);
         let mut start = 0;
-        for (at, block) in self.blocks() {
+        for (at, _) in self.blocks() {
             let columns = start..start + self.model.block_width(at);
             start = columns.end;
             progress.begin("encoding nodes", nodes as u64, "nodes");
@@ -261,7 +261,7 @@ impl<'a> Embedder<'a> {
                 progress.advance((out.len() / width) as u64);
             }
             progress.end();
-            if let Some(smoothing) = block.smoothing {
+            if let Some(smoothing) = self.model.block_smoothing(at) {
                 progress.begin("smoothing columns", columns.len() as u64, "columns");
                 let together = smoother.columns();
                 for first in columns.clone().step_by(together) {

@@ -48,6 +48,8 @@ const BETTER: f64 = 2.0;
 const CHANCE: f64 = 0.02;
 /// Where the slope is this or less, neighbours' means are mostly noise.
 const GENTLE: f64 = 0.2;
+/// Features that choose company no more alike than this say next to nothing.
+const NOISE: f64 = 0.04;
 /// What a block of plain features is multiplied with at most.
 const HEAVIEST: f64 = 4.0;
 
@@ -73,6 +75,12 @@ impl Likeness {
         let better = features.max(0.0) / (neighbours.max(0.0) + CHANCE);
         let trust = (better / BETTER).powi(4).min(HEAVIEST);
         if slope <= GENTLE { trust } else { trust * (GENTLE / slope).powi(4) }
+    }
+
+    /// Whether one half of the features says next to nothing of the other: what a node itself
+    /// says is mostly noise then, and more of its neighbourhood has to speak for it.
+    pub fn is_noise(&self) -> bool {
+        f64::from(self.features) < NOISE
     }
 
     /// The three, in the order in which they are written down.

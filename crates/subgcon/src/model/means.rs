@@ -31,7 +31,7 @@ pub(super) fn means(model: &Model, material: Material<'_>) -> Result<Vec<Option<
             means.push(None);
             continue;
         }
-        let weights = block.smoothing.map(|smoothing| {
+        let weights = model.block_smoothing(at).map(|smoothing| {
             let mut ones = Matrix::of(nodes, 1, vec![1.0; nodes]);
             smoother.apply(smoothing, &mut ones);
             ones.values

@@ -10,9 +10,10 @@ pub use likeness::Likeness;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Settings, Source};
+use crate::config::{BlockSettings, Settings, Source};
 use crate::encoder::Encoder;
 use crate::error::Result;
+use crate::graph::Smoothing;
 use crate::train::{Material, Trained};
 use crate::transform::Transform;
 
@@ -41,8 +42,8 @@ pub struct Model {
     pub encoder: Encoder<f32>,
     /// Mean row of each output block over the training graph, where it is subtracted.
     pub means: Vec<Option<Vec<f32>>>,
-    /// Whether features or edges choose better company in the training graph, where a
-    /// block's weight depends on it.
+    /// Whether features or edges choose better company in the training graph, where what a
+    /// block comes to depends on it.
     pub likeness: Option<Likeness>,
     /// Where it comes from.
     pub provenance: Provenance,
@@ -70,11 +71,11 @@ impl Model {
                 step: trained.step,
             },
         };
-        model.means = means::means(&model, material)?;
-        if settings.output.iter().any(|block| block.unlike) {
+        if settings.output.iter().any(BlockSettings::needs_likeness) {
             let Material { adjacency, features, transform, .. } = material;
             model.likeness = Some(Likeness::of(adjacency, features, transform));
         }
+        model.means = means::means(&model, material)?;
         Ok(model)
     }
 
@@ -84,6 +85,14 @@ impl Model {
             Source::Encoder => self.settings.encoder.width,
             Source::Features | Source::Projected => self.transform.output_width(),
         }
+    }
+
+    /// How an output block is smoothed.
+    pub fn block_smoothing(&self, block: usize) -> Option<Smoothing> {
+        let block = &self.settings.output[block];
+        let noisy = self.likeness.is_some_and(|likeness| likeness.is_noise());
+        let more = if noisy { block.noisy_steps } else { 0 };
+        block.smoothing.map(|smoothing| smoothing.longer(more))
     }
 
     /// What the rows of an output block are multiplied with.

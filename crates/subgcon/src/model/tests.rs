@@ -35,6 +35,7 @@ fn settings(kind: EncoderKind, layers: usize, projected: bool) -> Settings {
         norm,
         weight: if norm.is_some() { 1.0 } else { 0.5 },
         unlike: source == Source::Features && smoothing.is_none(),
+        noisy_steps: 0,
     };
     let pagerank = Some(Smoothing::PageRank { steps: 4, restart: 0.2 });
     let powers = Some(Smoothing::Powers { steps: 3, weight: 0.5 });
@@ -156,6 +157,34 @@ fn all_nodes_at_once_are_the_same_in_several_chunks_and_tiles() {
     let wanted = bytes(1, false);
     for (threads, at_once) in [(1, true), (2, true), (3, true), (3, false)] {
         assert!(bytes(threads, at_once) == wanted, "{threads} threads, at once: {at_once}");
+    }
+}
+
+/// A path of three nodes: what is smoothed once, or twice where features are noise.
+#[test]
+fn noise_is_smoothed_further() {
+    let mut settings = settings(EncoderKind::Mlp, 1, false);
+    settings.output = vec![BlockSettings {
+        source: Source::Features,
+        smoothing: Some(Smoothing::steps(1)),
+        noisy_steps: 1,
+        center: true,
+        ..BlockSettings::default()
+    }];
+    let rows: Vec<Vec<f32>> =
+        (0..NODES).map(|node| (0..COLUMNS).map(|c| (node * c % 5) as f32).collect()).collect();
+    let graph = graph(&[(0, 1, 1.0), (1, 2, 1.0)], false, &rows, &settings);
+    let transform =
+        Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent).unwrap();
+    let mut found = model(&settings, &graph, &transform);
+    let all: Vec<u32> = (0..NODES as u32).collect();
+    for (features, steps) in [(0.5, 1), (0.01, 2)] {
+        found.likeness = Some(Likeness { features, neighbours: 0.1, slope: 0.1 });
+        let mut fixed = found.clone();
+        fixed.settings.output[0].smoothing = Some(Smoothing::steps(steps));
+        fixed.settings.output[0].noisy_steps = 0;
+        assert_eq!(found.block_smoothing(0), fixed.block_smoothing(0));
+        assert_eq!(embed(&found, &graph, &all).values, embed(&fixed, &graph, &all).values);
     }
 }
 
