@@ -201,7 +201,7 @@ struct Summary {
     last_retrieval: Option<f64>,
     embedding_width: usize,
     parameters: usize,
-    /// Where the weight of a block depends on it.
+    /// Where the weight or the smoothing of a block depends on it.
     likeness: Option<Company>,
     seconds: Seconds,
 }
@@ -375,12 +375,12 @@ fn text(summary: &Summary, store: &Path, model: &Path) -> String {
     text.push('\n');
     if let Some(company) = &summary.likeness {
         text += &format!(
-            "nodes like a node: cosine {:.2} by its features{}, {:.2} by its edges; plain features \
-             weigh {:.2}\n",
+            "nodes like a node: cosine {:.2} by its features, {:.2} by its edges; plain features \
+             weigh {:.2}{}\n",
             company.features,
-            if company.noise { " (noise)" } else { "" },
             company.neighbours,
-            company.plain_weight
+            company.plain_weight,
+            if company.noise { ", smoothed ones a step further" } else { "" }
         );
     }
     let seconds = &summary.seconds;

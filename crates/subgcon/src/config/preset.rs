@@ -71,7 +71,7 @@ impl Preset {
                     unlike: false,
                     noisy_steps: 0,
                 };
-                // Two steps and no less: what a node itself is weighs little.
+                // Two steps and no less: what is two steps away is not outshone by the node itself.
                 let near = BlockSettings {
                     smoothing: Some(Smoothing::steps(2)),
                     noisy_steps: 1,

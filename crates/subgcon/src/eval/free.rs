@@ -48,7 +48,7 @@ pub struct FreeRow {
 /// The kinds of smoothing, in the order in which their bases are found: first the one that
 /// costs least, since the first basis is found from nothing.
 const KINDS: [(&str, Smoothing); 3] = [
-    ("SGC features", Smoothing::PageRank { steps: 2, restart: 0.0 }),
+    ("SGC features", Smoothing::steps(2)),
     ("PageRank-smoothed features", Smoothing::PageRank { steps: 15, restart: 0.15 }),
     ("S2GC features", Smoothing::Powers { steps: 16, weight: 0.05 }),
 ];
@@ -88,8 +88,8 @@ pub fn free_rows<E: From<Error>>(
         let started = Instant::now();
         let found = match &basis {
             None => {
-                let start = plain.power(&signs(features.width(), width), &smoother, smoothing);
-                plain.powered(&start, &smoother, smoothing)
+                let start = signs(features.width(), width);
+                plain.powered(&plain.powered(&start, &smoother, smoothing), &smoother, smoothing)
             }
             Some(basis) => plain.powered(basis, &smoother, smoothing),
         };
@@ -162,17 +162,12 @@ impl<'a> Plain<'a> {
         out
     }
 
-    /// M B.
-    fn power(&self, b: &Matrix<f32>, smoother: &Smoother, smoothing: Smoothing) -> Matrix<f32> {
+    /// An orthonormal basis of M B; fewer columns where it has a lower rank.
+    fn powered(&self, b: &Matrix<f32>, smoother: &Smoother, smoothing: Smoothing) -> Matrix<f32> {
         let mut y = self.times(b);
         smoother.apply(smoothing, &mut y);
         smoother.transposed().apply(smoothing, &mut y);
-        self.transposed_times(&y)
-    }
-
-    /// An orthonormal basis of M B; fewer columns where it has a lower rank.
-    fn powered(&self, b: &Matrix<f32>, smoother: &Smoother, smoothing: Smoothing) -> Matrix<f32> {
-        orthonormal_columns(&self.power(b, smoother, smoothing).cast(), NEW).cast()
+        orthonormal_columns(&self.transposed_times(&y).cast(), NEW).cast()
     }
 }
 

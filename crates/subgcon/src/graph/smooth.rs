@@ -9,8 +9,8 @@
 //! between takes G to G.
 //!
 //! Columns do not know of each other, so wide matrices are smoothed some columns at
-//! a time: beside the rows there are two matrices of at most 64 columns (three for powers),
-//! however wide the rows are, or so many for each thread where they are small. Of a small graph, whose columns fit into a core's cache, every thread takes
+//! a time: beside the rows there are two matrices of at most 64 columns (three for powers, or
+//! for PageRank in a small graph), however wide the rows are, or so many for each thread where they are small. Of a small graph, whose columns fit into a core's cache, every thread takes
 //! columns of its own. Each number is summed by one thread, in the order of the node's
 //! neighbours: the same bytes for any number of threads and any choice of columns.
 
@@ -56,7 +56,7 @@ pub enum Smoothing {
 
 impl Smoothing {
     /// Âᵏ H: this many steps and no restart, as in SGC (Wu et al. 2019).
-    pub fn steps(steps: u32) -> Smoothing {
+    pub const fn steps(steps: u32) -> Smoothing {
         Smoothing::PageRank { steps, restart: 0.0 }
     }
 
@@ -192,7 +192,7 @@ impl Smoother {
                 let scale = self.scales(1.0 - restart);
                 let shares: Vec<f32> = self.scale.iter().map(|x| restart as f32 * x).collect();
                 // Of a small graph what is asked for at every step is kept close together.
-                let close = (nodes == rows.rows).then(|| {
+                let close = (restart > 0.0 && nodes == rows.rows).then(|| {
                     let given = (0..rows.rows).flat_map(|node| &rows.row(node)[columns.clone()]);
                     Matrix::of(rows.rows, width, given.copied().collect())
                 });

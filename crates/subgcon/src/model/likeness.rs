@@ -10,8 +10,8 @@
 //!   mean in the other half;
 //! - its company **by edges** are its neighbours, judged in the same way in the same half.
 //!
-//! All rows are centred on the mean and scaled to norm 1 before; rows of zeros, nodes of
-//! which nothing is known, stay so. The means over nodes and
+//! All rows are centred on the mean, scaled to norm 1 and centred again before; rows of
+//! zeros, nodes of which nothing is known, stay so. The means over nodes and
 //! both halves are the likeness of both companies. Where features are mostly noise, they
 //! choose badly and edges choose better, even though neighbours look little alike; where
 //! neighbours are of other kinds, it is the other way round.
@@ -21,6 +21,9 @@
 //! the rest noise of variance σ² in each of d neighbours, it would be |s|² / (|s|² + σ²/d):
 //! near 1 where the mean of neighbours is all signal, as with many of them it can be even
 //! though each is little alike.
+//!
+//! Company by features comes from the nodes that are looked at, a thousand at most, so a
+//! graph of very many kinds of nodes looks noisier than it is.
 //!
 //! What this came to on all graphs at hand is in docs/results.md.
 
@@ -34,6 +37,8 @@ use crate::transform::Transform;
 const MOST: usize = 1024;
 /// Neighbours of a node that are looked at, evenly spread.
 const MOST_NEIGHBOURS: usize = 64;
+/// Fewer say nothing.
+const FEWEST: usize = 50;
 /// Nodes that a node's features choose.
 const CHOSEN: usize = 10;
 /// Nodes whose neighbours' features are held at once.
@@ -66,9 +71,9 @@ pub struct Likeness {
 }
 
 impl Likeness {
-    /// What a block of plain features is multiplied with: (f / 2n)⁴, 4 at most, with f and n the
-    /// likeness by features and by edges (what chance may give added to n), times
-    /// (0.2 / slope)⁴, 1 at most. Steep, so that it is next to nothing where edges
+    /// What a block of plain features is multiplied with: (f / (2 n))⁴, 4 at most, with f and n
+    /// the likeness by features and by edges (0 where it is less; what chance may give added
+    /// to n), times (0.2 / slope)⁴, 1 at most. Steep, so that it is next to nothing where edges
     /// choose well.
     pub fn plain_weight(&self) -> f64 {
         let [features, neighbours, slope] = self.values().map(f64::from);
@@ -78,9 +83,10 @@ impl Likeness {
     }
 
     /// Whether one half of the features says next to nothing of the other: what a node itself
-    /// says is mostly noise then, and more of its neighbourhood has to speak for it.
+    /// says is mostly noise then, and more of its neighbourhood has to speak for it. Not so
+    /// where nothing could be compared (exactly 0): too few nodes, or one feature a node.
     pub fn is_noise(&self) -> bool {
-        f64::from(self.features) < NOISE
+        self.features != 0.0 && f64::from(self.features) < NOISE
     }
 
     /// The three, in the order in which they are written down.
@@ -93,32 +99,31 @@ impl Likeness {
         Likeness { features, neighbours, slope }
     }
 
-    /// Of the nodes of a graph. All 0 where no node has a neighbour.
+    /// Of the nodes of a graph. All 0, not known, where fewer than 50 have neighbours.
     pub(super) fn of(
         adjacency: &Adjacency,
         features: &Features,
         transform: &Transform,
     ) -> Likeness {
         let sample = sample(adjacency);
+        if sample.len() < FEWEST {
+            return Likeness::of_values([0.0; 3]);
+        }
         let mut own = transform.halves(features, &sample);
         let frames = own.each_mut().map(Frame::fit);
         let chosen: f64 = [0, 1].iter().map(|&half| by_features(&own[1 - half], &own[half])).sum();
-        let parts: Vec<ByEdges> = (0..sample.len().div_ceil(CHUNK))
-            .into_par_iter()
-            .map(|chunk| {
-                let from = chunk * CHUNK;
-                let nodes = &sample[from..sample.len().min(from + CHUNK)];
-                by_edges(adjacency, features, transform, nodes, from, &own, &frames)
-            })
-            .collect();
         let mut all = ByEdges::default();
-        parts.iter().for_each(|part| all.add(part));
-        let looks = (2 * sample.len()).max(1) as f64;
+        for (chunk, nodes) in sample.chunks(CHUNK).enumerate() {
+            all.add(&by_edges(adjacency, features, transform, nodes, chunk * CHUNK, &own, &frames));
+        }
+        let looks = (2 * sample.len()) as f64;
         let slope = if all.square > 0.0 { all.product / all.square } else { 0.0 };
+        // Numbers of an extreme size, not scaled, may have no product.
+        let number = |x: f64| if x.is_finite() { x as f32 } else { 0.0 };
         Likeness {
-            features: (chosen / looks) as f32,
-            neighbours: (all.cosines / looks) as f32,
-            slope: slope.clamp(-STEEPEST, STEEPEST) as f32,
+            features: number(chosen / looks),
+            neighbours: number(all.cosines / looks),
+            slope: number(slope.clamp(-STEEPEST, STEEPEST)),
         }
     }
 }
@@ -164,15 +169,15 @@ fn by_features(chooses: &Matrix<f32>, judged: &Matrix<f32>) -> f64 {
         .into_par_iter()
         .map(|node| {
             let like = products.row(node);
-            let mut others: Vec<usize> = (0..nodes).filter(|&other| other != node).collect();
-            let taken = CHOSEN.min(others.len());
-            if taken == 0 {
+            // A row without direction chooses nobody.
+            if like[node] == 0.0 {
                 return 0.0;
             }
+            let mut others: Vec<usize> = (0..nodes).filter(|&other| other != node).collect();
             // Of equals those that come first.
             let order = |&a: &usize, &b: &usize| like[b].total_cmp(&like[a]).then(a.cmp(&b));
-            others.select_nth_unstable_by(taken - 1, order);
-            others.truncate(taken);
+            others.select_nth_unstable_by(CHOSEN - 1, order);
+            others.truncate(CHOSEN);
             // In one order, so that a sum is always the same one.
             others.sort_unstable();
             let mut mean = vec![0f64; judged.width];
@@ -422,19 +427,20 @@ mod tests {
         };
         // Like neighbours; noisy features of like neighbours; neighbours of another class,
         // of any class.
-        for (signal, further, astray, least, most) in [
-            (2.0, 0, 0.1, 0.0, 0.1),
-            (0.3, 0, 0.1, 0.0, 0.1),
-            (1.0, 1, 0.1, 4.0, 4.0),
-            (1.0, 0, 1.0, 4.0, 4.0),
+        for (signal, further, astray, least, most, noise) in [
+            (2.0, 0, 0.1, 0.0, 0.1, false),
+            (0.3, 0, 0.1, 0.0, 0.1, true),
+            (1.0, 1, 0.1, 4.0, 4.0, false),
+            (1.0, 0, 1.0, 4.0, 4.0, false),
         ] {
             let (weight, found) = weight(signal, further, astray);
             assert!((least..=most).contains(&weight), "{signal} {further} {astray}: {found:?}");
+            assert_eq!(found.is_noise(), noise, "{signal} {further} {astray}: {found:?}");
         }
     }
 
     #[test]
-    fn rows_without_direction_count_as_unlike() {
+    fn of_rows_without_direction_nothing_is_known() {
         let values: Vec<f32> = (0..600).map(|_| 0.3).collect();
         let edges: Vec<(u32, u32, f32)> = (0..99).map(|node| (node, node + 1, 1.0)).collect();
         let adjacency = build(100, &edges, false, false);
@@ -442,6 +448,43 @@ mod tests {
         let found = likeness(&adjacency, &features);
         assert_eq!(found.values(), [0.0; 3]);
         assert_eq!(found.plain_weight(), 0.0);
+        assert!(!found.is_noise());
+    }
+
+    /// One column, and one of several: halves cannot judge each other.
+    #[test]
+    fn of_one_feature_a_node_nothing_is_known() {
+        let edges: Vec<(u32, u32, f32)> = (0..99).map(|node| (node, node + 1, 1.0)).collect();
+        let adjacency = build(100, &edges, false, false);
+        for width in [1, 6] {
+            let kind = |node: usize| if width == 1 { 0 } else { node * node % width };
+            let entry = |at: usize| {
+                let value = if width == 1 { (at % 7) as f32 + 1.0 } else { 1.0 };
+                if at % width == kind(at / width) { value } else { 0.0 }
+            };
+            let values: Vec<f32> = (0..100 * width).map(entry).collect();
+            let features = Features::Dense { width, values: values.into() };
+            let found = likeness(&adjacency, &features);
+            assert!(found.features == 0.0 && !found.is_noise(), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn few_nodes_say_nothing() {
+        let kind = Kind { nodes: 48, signal: 1.0, further: 0, astray: 0.2, weighted: false };
+        let (adjacency, features) = made(&kind);
+        assert_eq!(likeness(&adjacency, &features), Likeness::of_values([0.0; 3]));
+    }
+
+    #[test]
+    fn threads_change_no_bit() {
+        let kind = Kind { nodes: 400, signal: 0.7, further: 0, astray: 0.4, weighted: true };
+        let (adjacency, features) = made(&kind);
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| likeness(&adjacency, &features)).values().map(f32::to_bits)
+        };
+        assert_eq!(on(1), on(3));
     }
 
     #[test]

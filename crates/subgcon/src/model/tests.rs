@@ -160,32 +160,40 @@ fn all_nodes_at_once_are_the_same_in_several_chunks_and_tiles() {
     }
 }
 
-/// A path of three nodes: what is smoothed once, or twice where features are noise.
+/// A ring of nodes whose features are noise: what is to be smoothed once is smoothed twice,
+/// and its means are those of what is.
 #[test]
 fn noise_is_smoothed_further() {
-    let mut settings = settings(EncoderKind::Mlp, 1, false);
-    settings.output = vec![BlockSettings {
-        source: Source::Features,
-        smoothing: Some(Smoothing::steps(1)),
-        noisy_steps: 1,
-        center: true,
-        ..BlockSettings::default()
-    }];
-    let rows: Vec<Vec<f32>> =
-        (0..NODES).map(|node| (0..COLUMNS).map(|c| (node * c % 5) as f32).collect()).collect();
-    let graph = graph(&[(0, 1, 1.0), (1, 2, 1.0)], false, &rows, &settings);
-    let transform =
-        Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent).unwrap();
-    let mut found = model(&settings, &graph, &transform);
-    let all: Vec<u32> = (0..NODES as u32).collect();
-    for (features, steps) in [(0.5, 1), (0.01, 2)] {
-        found.likeness = Some(Likeness { features, neighbours: 0.1, slope: 0.1 });
-        let mut fixed = found.clone();
-        fixed.settings.output[0].smoothing = Some(Smoothing::steps(steps));
-        fixed.settings.output[0].noisy_steps = 0;
-        assert_eq!(found.block_smoothing(0), fixed.block_smoothing(0));
-        assert_eq!(embed(&found, &graph, &all).values, embed(&fixed, &graph, &all).values);
-    }
+    let (nodes, columns) = (200, 8);
+    let mut stream = Stream::new(8, "test", 0);
+    let edges: Vec<(u32, u32, f32)> =
+        (0..nodes as u32).map(|node| (node, (node + 1 + node % 3) % nodes as u32, 1.0)).collect();
+    let values: Vec<f32> = (0..nodes * columns).map(|_| stream.normal() as f32).collect();
+    let found = |steps: u32, noisy_steps: u32| {
+        let mut settings = settings(EncoderKind::Mlp, 1, false);
+        settings.contexts.size = 4;
+        settings.output = vec![BlockSettings {
+            source: Source::Features,
+            smoothing: Some(Smoothing::steps(steps)),
+            noisy_steps,
+            center: true,
+            ..BlockSettings::default()
+        }];
+        let adjacency = build(nodes, &edges, false, false);
+        let view = AdjacencyView::new(&adjacency);
+        let contexts = Contexts::sample(&view, &settings.contexts, &Silent).unwrap();
+        let features = Features::Dense { width: columns, values: values.clone().into() };
+        let graph = Graph { adjacency, features, contexts };
+        let transform =
+            Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent)
+                .unwrap();
+        let model = model(&settings, &graph, &transform);
+        assert_eq!(model.likeness.is_some_and(|likeness| likeness.is_noise()), noisy_steps > 0);
+        let rows = embed(&model, &graph, &[0, 5, 199]).values;
+        (model.means, rows)
+    };
+    assert_eq!(found(1, 1), found(2, 0));
+    assert_ne!(found(1, 0), found(2, 0));
 }
 
 /// The block of plain features, whose norm is 2, weighs as much as likeness says.

@@ -14,7 +14,7 @@ use crate::graph::Features;
 use crate::math::Matrix;
 use crate::rng::mix;
 
-/// Numbers that a half is folded into.
+/// Numbers that a half is folded into at most.
 const PLACES: usize = 256;
 
 /// Nodes that one task takes.
@@ -23,56 +23,55 @@ const NODES: usize = 64;
 impl Transform {
     /// Scaled features of some nodes, not projected, in two halves.
     pub(crate) fn halves(&self, features: &Features, nodes: &[u32]) -> [Matrix<f32>; 2] {
-        let scaled = self.scaled(features);
-        let fold = Fold::new(self.width);
-        let mut rows = vec![0f32; nodes.len() * 2 * PLACES];
-        rows.par_chunks_mut(NODES * 2 * PLACES).zip(nodes.par_chunks(NODES)).for_each(
-            |(rows, nodes)| {
-                let mut entries = Entries::default();
-                let mut whole =
-                    vec![0f32; if scaled.sparse_features().is_some() { 0 } else { self.width }];
-                for (row, &node) in rows.chunks_exact_mut(2 * PLACES).zip(nodes) {
-                    match scaled.sparse_features() {
-                        Some(matrix) => {
-                            scaled.sparse(matrix, node, None, &mut entries);
-                            let columns = entries.columns.iter().copied();
-                            columns.zip(&entries.values).for_each(|(c, &x)| fold.add(row, c, x));
-                        }
-                        None => {
-                            scaled.dense(node, None, &mut whole);
-                            (0..).zip(&whole).for_each(|(c, &x)| fold.add(row, c, x));
-                        }
+        let (scaled, fold) = (self.scaled(features), Fold::new(self.width));
+        let [mut first, mut second] = [(); 2].map(|()| Matrix::zeros(nodes.len(), fold.places));
+        let size = NODES * fold.places;
+        let rows = first.values.par_chunks_mut(size).zip(second.values.par_chunks_mut(size));
+        rows.zip(nodes.par_chunks(NODES)).for_each(|((first, second), nodes)| {
+            let mut entries = Entries::default();
+            let mut whole = Vec::new();
+            let rows =
+                first.chunks_exact_mut(fold.places).zip(second.chunks_exact_mut(fold.places));
+            for (mut row, &node) in rows.map(|(a, b)| [a, b]).zip(nodes) {
+                match scaled.sparse_features() {
+                    Some(matrix) => {
+                        scaled.sparse(matrix, node, None, &mut entries);
+                        let columns = entries.columns.iter().copied();
+                        columns.zip(&entries.values).for_each(|(c, &x)| fold.add(&mut row, c, x));
+                    }
+                    None => {
+                        whole.resize(self.width, 0.0);
+                        scaled.dense(node, None, &mut whole);
+                        (0..).zip(&whole).for_each(|(c, &x)| fold.add(&mut row, c, x));
                     }
                 }
-            },
-        );
-        [0, 1].map(|half| {
-            let parts = rows.chunks_exact(PLACES).skip(half).step_by(2);
-            Matrix::of(nodes.len(), PLACES, parts.flatten().copied().collect())
-        })
+            }
+        });
+        [first, second]
     }
 }
 
 /// Where a column goes.
 #[derive(Debug, Clone, Copy)]
 struct Fold {
+    places: usize,
     narrow: bool,
 }
 
 impl Fold {
     fn new(width: usize) -> Fold {
-        Fold { narrow: width <= 2 * PLACES }
+        Fold { places: width.div_ceil(2).min(PLACES), narrow: width <= 2 * PLACES }
     }
 
-    /// Adds an entry to a row of both halves, one after the other.
+    /// Adds an entry to a row of both halves.
     #[inline]
-    fn add(self, row: &mut [f32], column: u32, x: f32) {
+    fn add(self, halves: &mut [&mut [f32]; 2], column: u32, x: f32) {
         if self.narrow {
-            row[(column as usize % 2) * PLACES + column as usize / 2] += x;
+            halves[column as usize % 2][column as usize / 2] += x;
         } else {
             let hash = mix(u64::from(column));
             let place = hash as usize % (2 * PLACES);
-            row[place] += if hash >> 63 == 0 { x } else { -x };
+            halves[place / PLACES][place % PLACES] += if hash >> 63 == 0 { x } else { -x };
         }
     }
 }
@@ -109,8 +108,8 @@ mod tests {
         let values: Vec<f32> = (0..10).map(|x| x as f32).collect();
         let features = Features::Dense { width: 5, values: values.into() };
         let [even, odd] = plain(5).halves(&features, &[1, 0]);
-        assert_eq!(even.row(0)[..4], [5.0, 7.0, 9.0, 0.0]);
-        assert_eq!(odd.row(0)[..3], [6.0, 8.0, 0.0]);
+        assert_eq!(even.row(0), [5.0, 7.0, 9.0]);
+        assert_eq!(odd.row(0), [6.0, 8.0, 0.0]);
         assert_eq!((even.row(1)[1], odd.row(1)[1]), (2.0, 3.0));
     }
 

@@ -88,7 +88,7 @@ fn naive(a: &[Vec<f64>], smoothing: Smoothing, rows: &Matrix<f64>) -> Matrix<f64
 
 const KINDS: [Smoothing; 3] = [
     Smoothing::PageRank { steps: 15, restart: 0.15 },
-    Smoothing::PageRank { steps: 2, restart: 0.0 },
+    Smoothing::steps(2),
     Smoothing::Powers { steps: 5, weight: 0.5 },
 ];
 
