@@ -37,12 +37,14 @@ fn run() -> anyhow::Result<()> {
     let threads = arguments.threads.map_or(0, NonZero::get);
     rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build_global()?;
     let progress = progress::Bars::new(arguments.progress);
+    let told = arguments.threads.is_some();
     // On a thread of the pool: one outside would be put to sleep and woken for every loop
     // that runs in parallel, which shows where a graph is small.
-    rayon::scope(|_| dispatch(arguments.command, &progress))
+    rayon::scope(|_| dispatch(arguments.command, told, &progress))
 }
 
-fn dispatch(command: Command, progress: &progress::Bars) -> anyhow::Result<()> {
+/// `told`: the number of threads is what the user asked for.
+fn dispatch(command: Command, told: bool, progress: &progress::Bars) -> anyhow::Result<()> {
     match command {
         Command::Import(import) => commands::import::run(&import, progress),
         Command::Generate(generate) => commands::generate::run(&generate, progress),
@@ -51,7 +53,7 @@ fn dispatch(command: Command, progress: &progress::Bars) -> anyhow::Result<()> {
         Command::Train(train) => commands::train::run(&train, progress),
         Command::Embed(embed) => commands::embed::run(&embed, progress),
         Command::Eval(eval) => commands::eval::run(&eval),
-        Command::Benchmark(benchmark) => commands::benchmark::run(&benchmark, progress),
+        Command::Benchmark(benchmark) => commands::benchmark::run(&benchmark, told, progress),
         Command::Links(links) => commands::links::run(&links, progress),
         Command::Reproduce(reproduce) => commands::reproduce::run(&reproduce, progress),
         Command::Demo(demo) => commands::demo::run(&demo, progress),

@@ -9,8 +9,8 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use subgcon::context::{
-    AdjacencyView, Composition, ContextSettings, Contexts, Flags, GraphView, Method, Ranking,
-    context, distances,
+    AdjacencyView, Composition, ContextSettings, Contexts, DEFAULT_EPSILON, Flags, GraphView,
+    Method, Ranking, context, distances,
 };
 use subgcon::io::contexts::ContextTable;
 use subgcon::io::store::Store;
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// Nodes in a context, the centre included; over 64 without adjacency, 1,024 at most
     #[arg(long, default_value_t = 20)]
     size: usize,
-    /// Push until PageRank over degree is right within this [default: 1e-4]
+    /// Push until PageRank over degree is right within this [default: 3e-4]
     #[arg(long, allow_negative_numbers = true)]
     epsilon: Option<f64>,
     /// Lower epsilon, node by node, until the context is proven
@@ -93,7 +93,7 @@ impl Arguments {
             method: match self.method {
                 // A coarse push gains nothing from a second look, and it would cost a third.
                 MethodName::Push => {
-                    let epsilon = self.epsilon.unwrap_or(1e-4);
+                    let epsilon = self.epsilon.unwrap_or(DEFAULT_EPSILON);
                     Method::Push { epsilon, lookahead: epsilon < 5e-4 }
                 }
                 MethodName::Power => Method::Power { steps: self.steps.unwrap_or(10) },

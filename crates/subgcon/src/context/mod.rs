@@ -77,6 +77,6 @@ pub(crate) use oracle::build;
 pub use overlay::WithNode;
 pub use power::exact_scores;
 pub use sample::{Sampler, context, sample};
-pub use settings::{ContextSettings, MAX_BIT_SIZE, MAX_SIZE, Method, Ranking};
+pub use settings::{ContextSettings, DEFAULT_EPSILON, MAX_BIT_SIZE, MAX_SIZE, Method, Ranking};
 pub use table::{Context, Contexts, Flags, NO_NODE};
 pub use view::{AdjacencyView, GraphView};

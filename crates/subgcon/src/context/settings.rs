@@ -10,6 +10,10 @@ pub const MAX_SIZE: usize = 1024;
 /// The longest context that gets its induced adjacency as bit rows.
 pub const MAX_BIT_SIZE: usize = 64;
 
+/// How far push goes where nothing else is asked for: with the second look nearly the
+/// contexts of 1e-4 (on nine graphs embeddings are as good) in less than half the time.
+pub const DEFAULT_EPSILON: f64 = 3e-4;
+
 /// How scores are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -68,7 +72,7 @@ impl Default for ContextSettings {
         ContextSettings {
             size: 20,
             restart: 0.15,
-            method: Method::Push { epsilon: 1e-4, lookahead: true },
+            method: Method::Push { epsilon: DEFAULT_EPSILON, lookahead: true },
             ranking: Ranking::Row,
             certify: false,
             budget: 1_000_000,

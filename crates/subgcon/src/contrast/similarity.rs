@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use crate::config::Similarity;
-use crate::math::{Matrix, Real, dot};
+use crate::math::{Matrix, Real, dot, squares};
 
 /// Shorter rows count as zero: their direction is rounding, and dividing by their
 /// length would make derivatives that swamp all others.
@@ -58,7 +58,7 @@ impl<'a, T: Real> Compared<'a, T> {
             .par_chunks_mut(width)
             .map(|row| {
                 // Squares of what f32 can hold may not fit into f32.
-                let length = row.iter().map(|x| x.wide() * x.wide()).sum::<f64>().sqrt();
+                let length = squares(row).sqrt();
                 let factor = if length < SHORT { T::ZERO } else { T::of(scale / length) };
                 row.iter_mut().for_each(|x| *x *= factor);
                 factor

@@ -11,9 +11,10 @@
 //!
 //! Q comes from a power iteration on M = X̂ᵀ Πᵀ Π X̂: twice M from random signs, then, for
 //! each other smoothing, once more from the basis found before, as all of them lead to
-//! neighbouring spaces. X̂ is never held as a whole for it: it is scaled again, some nodes
-//! at a time, for every product.
+//! neighbouring spaces. X̂ of a large graph is not held as a whole for it: it is scaled again,
+//! some nodes at a time, for every product.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use rayon::prelude::*;
@@ -107,13 +108,25 @@ struct Plain<'a> {
     features: &'a Features,
     transform: Transform,
     nodes: Vec<u32>,
+    /// All of it, where that is not much.
+    scaled: Option<Inputs<f32>>,
 }
 
 impl<'a> Plain<'a> {
     fn new(adjacency: &Adjacency, features: &'a Features) -> Result<Plain<'a>> {
         let settings = FeatureSettings { rows: RowScale::Norm(1.0), ..FeatureSettings::default() };
         let transform = Transform::fit(&settings, features, adjacency, 0, &Silent)?;
-        Ok(Plain { features, transform, nodes: (0..adjacency.nodes() as u32).collect() })
+        let nodes: Vec<u32> = (0..adjacency.nodes() as u32).collect();
+        let scaled = (nodes.len() <= NODES).then(|| transform.inputs(features, &nodes, &[]));
+        Ok(Plain { features, transform, nodes, scaled })
+    }
+
+    /// Some rows of X̂.
+    fn inputs(&self, nodes: &[u32]) -> Cow<'_, Inputs<f32>> {
+        match &self.scaled {
+            Some(all) => Cow::Borrowed(all),
+            None => Cow::Owned(self.transform.inputs(self.features, nodes, &[])),
+        }
     }
 
     fn rows(&self) -> Matrix<f32> {
@@ -124,7 +137,7 @@ impl<'a> Plain<'a> {
     fn times(&self, b: &Matrix<f32>) -> Matrix<f32> {
         let mut out = Matrix::zeros(self.nodes.len(), b.width);
         for (nodes, out) in self.nodes.chunks(NODES).zip(out.values.chunks_mut(NODES * b.width)) {
-            match self.transform.inputs(self.features, nodes, &[]) {
+            match &*self.inputs(nodes) {
                 Inputs::Dense(x) => gemm_slice(out, b.width, x.view(), b.view(), Write::Set),
                 Inputs::Sparse(x) => {
                     let rows = out.par_chunks_mut(b.width).enumerate().with_min_len(16);
@@ -144,7 +157,7 @@ impl<'a> Plain<'a> {
         let mut out = Matrix::zeros(self.features.width(), y.width);
         for (at, nodes) in self.nodes.chunks(NODES).enumerate() {
             let start = at * NODES;
-            match self.transform.inputs(self.features, nodes, &[]) {
+            match &*self.inputs(nodes) {
                 Inputs::Dense(x) => {
                     let y = y.view().some_rows(start..start + nodes.len());
                     gemm(&mut out, x.view().transposed(), y, Write::Add);
@@ -167,7 +180,7 @@ impl<'a> Plain<'a> {
         let mut y = self.times(b);
         smoother.apply(smoothing, &mut y);
         smoother.transposed().apply(smoothing, &mut y);
-        orthonormal_columns(&self.transposed_times(&y).cast(), NEW).cast()
+        orthonormal_columns(&self.transposed_times(&y), NEW)
     }
 }
 

@@ -155,66 +155,71 @@ impl Smoother {
         let threads = rayon::current_num_threads();
         let apart = rows.rows * block <= CACHED && blocks.len() >= threads;
         let (together, nodes) = if apart { (threads, rows.rows) } else { (1, NODES) };
+        let mut places: Vec<Place> = (0..together).map(|_| Place::default()).collect();
         for blocks in blocks.chunks(together) {
-            let smoothed: Vec<Matrix<f32>> = blocks
-                .par_iter()
-                .map(|columns| self.smoothed(smoothing, rows, columns.clone(), nodes))
-                .collect();
-            for (columns, smoothed) in blocks.iter().zip(&smoothed) {
-                let lines = rows.values.par_chunks_mut(rows.width).enumerate();
-                lines.with_min_len(NODES).for_each(|(node, row)| {
-                    let back = 1.0 / self.scale[node];
+            let given = &*rows;
+            blocks.par_iter().zip(&mut places).for_each(|(columns, place)| {
+                self.smoothed(smoothing, given, columns.clone(), nodes, place);
+            });
+            let lines = rows.values.par_chunks_mut(rows.width).enumerate();
+            lines.with_min_len(NODES).for_each(|(node, row)| {
+                let back = 1.0 / self.scale[node];
+                for (columns, place) in blocks.iter().zip(&places) {
                     let row = row[columns.clone()].iter_mut();
-                    row.zip(smoothed.row(node)).for_each(|(x, smoothed)| *x = back * smoothed);
-                });
-            }
+                    row.zip(place.here.row(node)).for_each(|(x, smoothed)| *x = back * smoothed);
+                }
+            });
         }
     }
 
-    /// D̂^-½ times some of the columns, smoothed; a task takes so many nodes.
+    /// D̂^-½ times some of the columns, smoothed, to `place.here`; a task takes so many nodes.
     fn smoothed(
         &self,
         smoothing: Smoothing,
         rows: &Matrix<f32>,
         columns: Range<usize>,
         nodes: usize,
-    ) -> Matrix<f32> {
+        place: &mut Place,
+    ) {
         let width = columns.len();
-        let (mut here, mut there) =
-            (Matrix::zeros(rows.rows, width), Matrix::zeros(rows.rows, width));
+        let Place { here, there, beside } = place;
+        [&mut *here, there].into_iter().for_each(|matrix| reshape(matrix, rows.rows, width));
         let lines = here.values.par_chunks_mut(width).enumerate().with_min_len(nodes);
         lines.for_each(|(node, here)| {
-            let given = &rows.row(node)[columns.clone()];
-            here.iter_mut().zip(given).for_each(|(to, x)| *to = self.scale[node] * x);
+            let (scale, given) = (self.scale[node], &rows.row(node)[columns.clone()]);
+            here.iter_mut().zip(given).for_each(|(to, x)| *to = scale * x);
         });
         match smoothing {
             Smoothing::PageRank { steps, restart } => {
                 let scale = self.scales(1.0 - restart);
                 let shares: Vec<f32> = self.scale.iter().map(|x| restart as f32 * x).collect();
                 // Of a small graph what is asked for at every step is kept close together.
-                let close = (restart > 0.0 && nodes == rows.rows).then(|| {
-                    let given = (0..rows.rows).flat_map(|node| &rows.row(node)[columns.clone()]);
-                    Matrix::of(rows.rows, width, given.copied().collect())
-                });
-                let (rest, from) = close.as_ref().map_or((rows, columns.start), |rows| (rows, 0));
+                let (mut rest, mut from) = (rows, columns.start);
+                if restart > 0.0 && nodes == rows.rows {
+                    reshape(beside, rows.rows, width);
+                    for (node, to) in beside.values.chunks_exact_mut(width).enumerate() {
+                        to.copy_from_slice(&rows.row(node)[columns.clone()]);
+                    }
+                    (rest, from) = (beside, 0);
+                }
                 let rest = (restart > 0.0).then_some((&shares[..], rest, from));
                 for _ in 0..steps {
-                    self.product(&here, (&scale, rest), &mut there, None, nodes);
-                    std::mem::swap(&mut here, &mut there);
+                    self.product(here, (&scale, rest), there, None, nodes);
+                    std::mem::swap(here, there);
                 }
-                here
             }
             Smoothing::Powers { steps, weight } => {
                 let scale = self.scales(1.0);
                 let share = ((1.0 - weight) / f64::from(steps)) as f32;
-                let mut sum = here.clone();
-                sum.values.iter_mut().for_each(|x| *x *= weight as f32);
+                reshape(beside, rows.rows, width);
+                let both = beside.values.iter_mut().zip(&here.values);
+                both.for_each(|(sum, x)| *sum = weight as f32 * x);
                 for _ in 0..steps {
-                    let sum = Some((share, &mut sum));
-                    self.product(&here, (&scale, None), &mut there, sum, nodes);
-                    std::mem::swap(&mut here, &mut there);
+                    let sum = Some((share, &mut *beside));
+                    self.product(here, (&scale, None), there, sum, nodes);
+                    std::mem::swap(here, there);
                 }
-                sum
+                std::mem::swap(here, beside);
             }
         }
     }
@@ -253,6 +258,21 @@ impl Smoother {
             }
         });
     }
+}
+
+/// What one block of columns after another is smoothed in, (nodes, columns) each.
+#[derive(Default)]
+struct Place {
+    here: Matrix<f32>,
+    there: Matrix<f32>,
+    /// The rows as they were, or a sum of powers.
+    beside: Matrix<f32>,
+}
+
+/// Another width; what stands in it is written over.
+fn reshape(matrix: &mut Matrix<f32>, rows: usize, width: usize) {
+    (matrix.rows, matrix.width) = (rows, width);
+    matrix.values.resize(rows * width, 0.0);
 }
 
 /// Every arc turned round. Sources are visited in order, so lists are rising.

@@ -124,7 +124,17 @@ wide! {
     }
 }
 
-/// Columns whose sums stay in registers: four of 32 bytes.
+wide! {
+    /// out += scale · row, the products as they are and the sums in f64.
+    pub(crate) fn add_one_wide<T: Real>(out: &mut [f64], term: (T, &[T])) {
+        for (out, &x) in out.iter_mut().zip(term.1) {
+            *out += (term.0 * x).wide();
+        }
+    }
+}
+
+/// Columns whose sums stay in registers: four of 32 bytes. Twice as many where there are, as
+/// most nodes have few neighbours and the end of their list comes as a surprise every time.
 pub(crate) const HELD: usize = 32;
 
 /// What [`gather`] adds up.
@@ -157,25 +167,16 @@ wide! {
             let neighbours = &of.neighbours[span.clone()];
             let weights = of.weights.map(|weights| &weights[span]);
             let scale = of.scale[node];
-            let (held, last) = out.as_chunks_mut::<HELD>();
-            let columns = held.len() * HELD;
-            for (at, out) in held.iter_mut().enumerate() {
-                let chunk = |row: usize| -> [T; HELD] {
-                    let start = row * width + at * HELD;
-                    *of.rows.values[start..].first_chunk().expect("a row has these columns")
-                };
-                let mut sums = chunk(node);
-                match weights {
-                    None => for &j in neighbours {
-                        let row = chunk(j as usize);
-                        sums = std::array::from_fn(|k| sums[k] + row[k]);
-                    }
-                    Some(weights) => for (&j, &weight) in neighbours.iter().zip(weights) {
-                        let row = chunk(j as usize);
-                        sums = std::array::from_fn(|k| sums[k] + weight * row[k]);
-                    }
-                }
-                *out = std::array::from_fn(|k| scale * sums[k]);
+            let (wide, others) = out.as_chunks_mut::<{ 2 * HELD }>();
+            let (held, last) = others.as_chunks_mut::<HELD>();
+            let mut columns = 0;
+            for out in wide {
+                *out = held_sums(of, (node, columns), (neighbours, weights), scale);
+                columns += out.len();
+            }
+            for out in held {
+                *out = held_sums(of, (node, columns), (neighbours, weights), scale);
+                columns += out.len();
             }
             if !last.is_empty() {
                 last.copy_from_slice(&of.rows.row(node)[columns..]);
@@ -194,9 +195,39 @@ wide! {
     }
 }
 
+/// Some columns of [`gather`]'s sum for a node, from one column on.
+#[inline(always)]
+fn held_sums<T: Real, const N: usize>(
+    of: &Gather<'_, T>,
+    (node, column): (usize, usize),
+    (neighbours, weights): (&[u32], Option<&[T]>),
+    scale: T,
+) -> [T; N] {
+    let chunk = |row: usize| -> [T; N] {
+        let values = &of.rows.values[row * of.rows.width + column..];
+        *values.first_chunk().expect("a row has these columns")
+    };
+    let mut sums = chunk(node);
+    match weights {
+        None => {
+            for &j in neighbours {
+                let row = chunk(j as usize);
+                sums = std::array::from_fn(|k| sums[k] + row[k]);
+            }
+        }
+        Some(weights) => {
+            for (&j, &weight) in neighbours.iter().zip(weights) {
+                let row = chunk(j as usize);
+                sums = std::array::from_fn(|k| sums[k] + weight * row[k]);
+            }
+        }
+    }
+    std::array::from_fn(|k| scale * sums[k])
+}
+
 wide! {
     /// Σ a², in f64 and in an order that the length alone decides.
-    fn squares<T: Real>(row: &[T]) -> f64 {
+    pub(crate) fn squares<T: Real>(row: &[T]) -> f64 {
         let (chunks, rest) = row.as_chunks::<LANES>();
         let mut lanes = [0f64; LANES];
         for chunk in chunks {

@@ -13,7 +13,8 @@ mod sparse;
 
 pub use array::{Array, Element};
 pub(crate) use combine::{
-    Gather, HELD, Rest, add_one, add_rows, add_scaled, center_and_scale, dot, gather,
+    Gather, HELD, Rest, add_one, add_one_wide, add_rows, add_scaled, center_and_scale, dot, gather,
+    squares,
 };
 pub use gemm::{Write, gemm, gemm_slice};
 pub use matrix::{Matrix, View};

@@ -2,76 +2,131 @@
 //!
 //! From the Gram matrix G = D (L Lᵀ) D of some vectors, D their lengths (Cholesky): rows
 //! of W = L⁻¹ D⁻¹ are the combinations. Vectors of which next to nothing is new beside
-//! those before them are left out. All loops run along rows.
+//! those before them are left out.
+//!
+//! Vectors come a panel at a time. What a panel P has in common with those kept before is
+//! R = C(P, kept) L⁻ᵀ, C = D⁻¹ G D⁻¹, and what is new in it has the products
+//! C(P, P) − R Rᵀ = K Kᵀ; its rows of L⁻¹ are K⁻¹ (−R L⁻¹, I). So all but K and K⁻¹, of the
+//! size of a panel, is left to dense products.
 
-use super::{Matrix, Write, add_one, dot, gemm};
+use super::{Matrix, Real, Write, add_one, dot, gemm};
 
-/// Columns that are multiplied together: products skip what is known to be zero, or the
+/// Vectors that are multiplied together: products skip what is known to be zero, or the
 /// mirror of what was found, by so many.
 const PANEL: usize = 128;
 
+/// Vectors of which it is decided one by one what is new in them.
+const SOME: usize = 64;
+
 /// W (kept, vectors): W G Wᵀ = I, row j a combination of the first vectors up to the
 /// j-th that is kept. A vector of which less than `new`, squared, is new is left out:
-/// what the Gram matrix knows of it is rounding.
+/// what the Gram matrix knows of it is rounding. Only the lower triangle of G is read.
 pub(crate) fn orthonormal_combinations(gram: &Matrix<f64>, new: f64) -> Matrix<f64> {
     assert_eq!(gram.rows, gram.width, "a Gram matrix is square");
     let count = gram.rows;
     let lengths: Vec<f64> = (0..count).map(|at| gram.row(at)[at].max(0.0).sqrt()).collect();
-    let mut kept: Vec<usize> = Vec::new();
-    // Rows of L and of L⁻¹ over the kept vectors; a row of either ends at itself.
-    let mut lower: Vec<Vec<f64>> = Vec::new();
-    let mut inverse: Vec<Vec<f64>> = Vec::new();
-    for at in (0..count).filter(|&at| lengths[at] > 0.0) {
-        let mut row: Vec<f64> = Vec::with_capacity(kept.len() + 1);
-        for (&other, of_other) in kept.iter().zip(&lower) {
-            let place = row.len();
-            let entry = gram.row(at)[other] / (lengths[at] * lengths[other]);
-            row.push((entry - dot(&of_other[..place], &row)) / of_other[place]);
+    let cosine = |at: usize, other: usize| {
+        gram.row(at.max(other))[at.min(other)] / (lengths[at] * lengths[other])
+    };
+    let vectors: Vec<usize> = (0..count).filter(|&at| lengths[at] > 0.0).collect();
+    let mut kept: Vec<usize> = Vec::with_capacity(vectors.len());
+    // L⁻¹ over the kept vectors; the rest is zero.
+    let mut inverse = Matrix::zeros(vectors.len(), vectors.len());
+    for panel in vectors.chunks(SOME) {
+        let before = kept.len();
+        let known = inverse.view().some_rows(0..before).columns(0..before);
+        let common = panel.iter().flat_map(|&at| kept.iter().map(move |&other| (at, other)));
+        let common = common.map(|(at, other)| cosine(at, other)).collect();
+        let common = Matrix::of(panel.len(), before, common);
+        let mut shares = Matrix::zeros(panel.len(), before);
+        gemm(&mut shares, common.view(), known.transposed(), Write::Set);
+        let mut products = Matrix::zeros(panel.len(), panel.len());
+        gemm(&mut products, shares.view(), shares.view().transposed(), Write::Set);
+        for (row, &at) in panel.iter().enumerate() {
+            for (column, &other) in panel[..=row].iter().enumerate() {
+                products.row_mut(row)[column] = cosine(at, other) - products.row(row)[column];
+            }
         }
-        let left = 1.0 - dot(&row, &row);
-        if left <= new {
-            continue;
+        let found = one_by_one(&products, new);
+        let mut own = Matrix::zeros(found.len(), panel.len());
+        for (row, (_, combination)) in found.iter().enumerate() {
+            for ((place, _), &share) in found.iter().zip(combination) {
+                own.row_mut(row)[*place] = share;
+            }
         }
-        let diagonal = left.sqrt();
-        let mut combination = vec![0.0; kept.len() + 1];
-        combination[kept.len()] = 1.0 / diagonal;
-        for (&share, of_other) in row.iter().zip(&inverse) {
-            add_one(&mut combination[..of_other.len()], (-share / diagonal, of_other));
+        let mut taken = Matrix::zeros(found.len(), before);
+        gemm(&mut taken, own.view(), shares.view(), Write::Set);
+        let mut old = Matrix::zeros(found.len(), before);
+        gemm(&mut old, taken.view(), known, Write::Set);
+        for (row, (place, combination)) in found.iter().enumerate() {
+            let line = inverse.row_mut(before + row);
+            line[..before].iter_mut().zip(old.row(row)).for_each(|(to, x)| *to = -x);
+            line[before..before + combination.len()].copy_from_slice(combination);
+            kept.push(panel[*place]);
         }
-        row.push(diagonal);
-        kept.push(at);
-        lower.push(row);
-        inverse.push(combination);
     }
     let mut combinations = Matrix::zeros(kept.len(), count);
-    for (at, combination) in inverse.iter().enumerate() {
-        for (&vector, &share) in kept.iter().zip(combination) {
+    for at in 0..kept.len() {
+        for (&vector, &share) in kept.iter().zip(&inverse.row(at)[..=at]) {
             combinations.row_mut(at)[vector] = share / lengths[vector];
         }
     }
     combinations
 }
 
+/// From products of which the lower triangle is read: which are kept, and for each its
+/// row of K⁻¹ over the kept ones up to itself.
+fn one_by_one(products: &Matrix<f64>, new: f64) -> Vec<(usize, Vec<f64>)> {
+    let mut found: Vec<(usize, Vec<f64>)> = Vec::new();
+    // Rows of K; a row ends at itself.
+    let mut lower: Vec<Vec<f64>> = Vec::new();
+    for at in 0..products.rows {
+        let mut row: Vec<f64> = Vec::with_capacity(found.len() + 1);
+        for ((other, _), of_other) in found.iter().zip(&lower) {
+            let place = row.len();
+            let left = products.row(at)[*other] - dot(&of_other[..place], &row);
+            row.push(left / of_other[place]);
+        }
+        let left = products.row(at)[at] - dot(&row, &row);
+        if left <= new {
+            continue;
+        }
+        let diagonal = left.sqrt();
+        let mut combination = vec![0.0; found.len() + 1];
+        combination[found.len()] = 1.0 / diagonal;
+        for (&share, (_, of_other)) in row.iter().zip(&found) {
+            add_one(&mut combination[..of_other.len()], (-share / diagonal, of_other));
+        }
+        row.push(diagonal);
+        found.push((at, combination));
+        lower.push(row);
+    }
+    found
+}
+
 /// An orthonormal basis of what the columns of z span, (rows, kept), column j in the span of
 /// the first of z up to the j-th that is kept; `new` as above. G is symmetric and W a
-/// triangle: of both products little more than half is made.
-pub(crate) fn orthonormal_columns(z: &Matrix<f64>, new: f64) -> Matrix<f64> {
+/// triangle: of both products little more than half is made. G and W are f64 whatever z
+/// is; that the columns of z are rounded is seen in the basis as much as that W is.
+pub(crate) fn orthonormal_columns<T: Real>(z: &Matrix<T>, new: f64) -> Matrix<T> {
     let mut gram = Matrix::zeros(z.width, z.width);
+    let wide: Matrix<f64> = z.cast();
     for start in (0..z.width).step_by(PANEL) {
         let end = (start + PANEL).min(z.width);
         let mut panel = Matrix::zeros(end - start, end);
-        let rows = z.view().columns(start..end).transposed();
-        gemm(&mut panel, rows, z.view().columns(0..end), Write::Set);
+        let rows = wide.view().columns(start..end).transposed();
+        gemm(&mut panel, rows, wide.view().columns(0..end), Write::Set);
         (start..end).for_each(|row| {
             gram.row_mut(row)[..end].copy_from_slice(panel.row(row - start));
         });
     }
-    let combinations = orthonormal_combinations(&gram, new);
+    let combinations: Matrix<T> = orthonormal_combinations(&gram, new).cast();
     let mut basis = Matrix::zeros(z.rows, combinations.rows);
     for start in (0..combinations.rows).step_by(PANEL) {
         let end = (start + PANEL).min(combinations.rows);
         // A row of W ends at the vector that it was made for.
-        let last = combinations.row(end - 1).iter().rposition(|&x| x != 0.0).map_or(0, |at| at + 1);
+        let last =
+            combinations.row(end - 1).iter().rposition(|&x| x != T::ZERO).map_or(0, |at| at + 1);
         let mut panel = Matrix::zeros(z.rows, end - start);
         let rows = combinations.view().some_rows(start..end).columns(0..last);
         gemm(&mut panel, z.view().columns(0..last), rows.transposed(), Write::Set);
@@ -151,6 +206,25 @@ mod tests {
         for column in 0..300 {
             let length: f64 = (0..297).map(|row| inside.row(row)[column].powi(2)).sum();
             assert!((length - all.row(column)[column]).abs() < 1e-7, "{column}");
+        }
+    }
+
+    #[test]
+    fn single_precision_is_as_good_as_its_columns() {
+        let mut stream = Stream::new(4, "vectors", 0);
+        // Much of one direction in all of them.
+        let line: Vec<f64> = (0..500).map(|_| stream.normal()).collect();
+        let z: Vec<f64> =
+            (0..500 * 150).map(|at| stream.normal() + 30.0 * line[at / 150]).collect();
+        let basis = orthonormal_columns(&Matrix::of(500, 150, z).cast::<f32>(), 1e-12);
+        assert_eq!(basis.width, 150);
+        for i in 0..150 {
+            for j in 0..=i {
+                let column = |at: usize| basis.values.iter().skip(at).step_by(150);
+                let product: f64 = column(i).zip(column(j)).map(|(a, b)| f64::from(a * b)).sum();
+                let wanted = f64::from(u8::from(i == j));
+                assert!((product - wanted).abs() < 1e-4, "{i} {j}: {product}");
+            }
         }
     }
 }

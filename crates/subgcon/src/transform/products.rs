@@ -12,7 +12,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::rows::{Entries, Scaled, spans};
-use crate::math::{Matrix, Sparse, View, Write, add_rows, gemm_slice};
+use crate::math::{Matrix, Sparse, View, Write, add_one_wide, add_rows, gemm_slice};
 
 /// Rows of dense features that are scaled together before they are multiplied.
 const ROWS: usize = 256;
@@ -103,7 +103,7 @@ fn scatter(
         for (&column, &x) in entries.columns.iter().zip(&entries.values) {
             let sum = &mut sum[column as usize * count..][..count];
             // The product in f32 is as good as its factors; the sum is long.
-            sum.iter_mut().zip(y).for_each(|(sum, y)| *sum += f64::from(x * y));
+            add_one_wide(sum, (x, y));
         }
     }
     sum
