@@ -10,7 +10,8 @@ use super::Settings;
 use crate::error::{Error, Result};
 
 /// What may be taken away with `"none"`; the last two in blocks of the output.
-const OPTIONAL: [&str; 5] = [
+const OPTIONAL: [&str; 6] = [
+    "company",
     "features.projection",
     "features.projection.norm",
     "training.subgraphs",
@@ -53,6 +54,7 @@ impl Settings {
         if let Some(Value::Table(training)) = all.get_mut("training") {
             training.entry("subgraphs").or_insert_with(none);
         }
+        all.entry("company").or_insert_with(none);
         toml::to_string(&all).expect("a table becomes TOML")
     }
 }
@@ -89,6 +91,7 @@ fn is_section(key: &str) -> bool {
     matches!(
         key,
         "contexts"
+            | "company"
             | "features"
             | "projection"
             | "encoder"
@@ -125,13 +128,17 @@ mod tests {
 
     #[test]
     fn only_what_is_named_changes() {
-        let text = "seed = 7\n[encoder]\nwidth = 64\n[features.projection]\nwidth = 32";
+        let text = "seed = 7\n[encoder]\nwidth = 64\n[features.projection]\nwidth = 32\n\
+                    [company]\nnearest = 4";
         let settings = base().changed_by(text, "x.toml").unwrap();
         let mut wanted = base();
         wanted.seed = 7;
         wanted.encoder.width = 64;
         wanted.features.projection.as_mut().unwrap().width = 32;
+        wanted.company.as_mut().unwrap().nearest = 4;
         assert_eq!(settings, wanted);
+        let without = settings.changed_by("company = \"none\"", "x.toml").unwrap();
+        assert_eq!(without, Settings { company: None, ..wanted });
     }
 
     #[test]
@@ -174,6 +181,9 @@ mod tests {
         assert!(refused("[features.projection]\nsmoothing = \"none\"").contains("unknown variant"));
         assert!(refused("[training]\nheld_out = 1").starts_with("training.held_out = 1"));
         assert!(refused("[encoder]\nwidth = 99999999999").starts_with("encoder.width"));
+        let told = refused("[company]\nshare = 1.0");
+        assert!(told.starts_with("company.share = 1: choose a share"), "{told}");
+        assert!(refused("company.nearest = 0").starts_with("company.nearest = 0: choose 1 to"));
         let told = refused("[[output]]\nsource = \"projected\"\npick = \"context\"");
         assert!(told.starts_with("output.pick"), "{told}");
         for odd in

@@ -39,6 +39,9 @@ pub struct Settings {
     pub training: TrainingSettings,
     /// What an embedding is made of: blocks side by side.
     pub output: Vec<BlockSettings>,
+    /// What a node's row takes from rows that are like it, last of all.
+    #[serde(default)]
+    pub company: Option<CompanySettings>,
 }
 
 /// How the rows of the feature matrix are scaled.
@@ -348,6 +351,22 @@ impl BlockSettings {
     /// Whether what it comes to depends on how alike the nodes of the training graph are.
     pub fn needs_likeness(&self) -> bool {
         self.unlike || self.noisy_steps > 0
+    }
+}
+
+/// How much of the rows that are most like a node's own becomes part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CompanySettings {
+    /// Nodes in a node's company.
+    pub nearest: usize,
+    /// Their share of a row.
+    pub share: f64,
+}
+
+impl Default for CompanySettings {
+    fn default() -> CompanySettings {
+        CompanySettings { nearest: 10, share: 0.2 }
     }
 }
 

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AugmentationSettings, BlockSettings, Decay, Directions, EncoderKind, EncoderSettings,
-    FeatureSettings, Negatives, ObjectiveKind, ObjectiveSettings, OptimizerSettings, Pick,
-    ProjectionSettings, ReadoutSettings, RowScale, Settings, Similarity, Source, TrainingSettings,
+    AugmentationSettings, BlockSettings, CompanySettings, Decay, Directions, EncoderKind,
+    EncoderSettings, FeatureSettings, Negatives, ObjectiveKind, ObjectiveSettings,
+    OptimizerSettings, Pick, ProjectionSettings, ReadoutSettings, RowScale, Settings, Similarity,
+    Source, TrainingSettings,
 };
 use crate::context::{ContextSettings, Method};
 use crate::graph::Smoothing;
@@ -36,6 +37,7 @@ impl Preset {
             optimizer: OptimizerSettings::default(),
             training: TrainingSettings::default(),
             output: vec![BlockSettings::default()],
+            company: None,
         };
         match self {
             Preset::Paper => Settings {
@@ -121,6 +123,7 @@ impl Preset {
                     },
                     training: TrainingSettings { steps: 60, batch: 200, ..plain.training },
                     output: vec![block(Source::Encoder, 1.0), near, lengths, own],
+                    company: Some(CompanySettings::default()),
                     ..plain
                 }
             }

@@ -1,13 +1,17 @@
 //! What cannot be trained is refused.
 
 use super::{
-    EncoderKind, Negatives, ObjectiveKind, Pick, RowScale, Settings, Similarity, Source, Stopping,
+    CompanySettings, EncoderKind, Negatives, ObjectiveKind, Pick, RowScale, Settings, Similarity,
+    Source, Stopping,
 };
 use crate::context::MAX_BIT_SIZE;
 use crate::error::{Error, Result};
 
 /// Larger numbers of columns, or contexts in a step, are slips of the hand.
 const MOST: usize = 1 << 16;
+
+/// The largest company of a node.
+const MOST_COMPANY: usize = 256;
 
 impl Settings {
     /// TOML and JSON of other programs hold signed integers.
@@ -196,6 +200,22 @@ impl Settings {
                 share.to_string(),
                 "choose a share of the fall over 0 and up to 1; 0.8 is a good one",
             );
+        }
+        if let Some(CompanySettings { nearest, share }) = self.company {
+            if nearest == 0 || nearest > MOST_COMPANY {
+                return bad(
+                    "company.nearest",
+                    nearest.to_string(),
+                    &format!("choose 1 to {MOST_COMPANY} nodes; 10 is a good number"),
+                );
+            }
+            if !(share > 0.0 && share < 1.0) {
+                return bad(
+                    "company.share",
+                    share.to_string(),
+                    "choose a share between 0 and 1, both excluded, or company = \"none\"",
+                );
+            }
         }
         if self.output.is_empty() {
             return bad("output", "[]".into(), "an embedding needs at least one block");

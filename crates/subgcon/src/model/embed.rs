@@ -7,12 +7,14 @@
 //! memory that the caller gives (which may be a mapped file, so that they need
 //! not fit), tile after tile of up to [`TILE`] columns, each (nodes, tile width). Where
 //! all nodes are wanted at once and in memory, [`Embedder::all`] needs no such room.
+//! Company (`company`) is found once all rows can be had, and mixed into those that are asked for.
 
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::Model;
+use super::company::Company;
 use crate::batch::{Assembler, Augmentation, Batch, Inputs};
 use crate::config::{BlockSettings, EncoderKind, Pick, ReadoutKind, ReadoutSettings, Source};
 use crate::context::{Contexts, Flags};
@@ -28,6 +30,9 @@ const TILE: usize = 64;
 
 /// Nodes whose rows are computed together. It decides nothing but speed.
 pub(super) const CHUNK: usize = 256;
+
+/// A block whose rows are no longer than this has no say in who is like whom.
+const LIGHT: f64 = 0.05;
 
 /// How an embedding came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +73,8 @@ pub struct Embedder<'a> {
     assembler: Assembler<'a>,
     /// Smoothed rows of each block, where it has them.
     smoothed: Vec<Option<&'a [f32]>>,
+    /// Who is like a node, where that matters and once all rows can be had.
+    company: Option<Company>,
     /// For the encoder to write over, one for each chunk in work.
     spare: Mutex<Vec<Spare<f32>>>,
 }
@@ -97,6 +104,7 @@ impl<'a> Embedder<'a> {
             contexts,
             assembler,
             smoothed,
+            company: None,
             spare: Mutex::default(),
         })
     }
@@ -112,13 +120,10 @@ impl<'a> Embedder<'a> {
         self.model.settings.output.iter().enumerate()
     }
 
-    /// Computes the blocks that are smoothed over the whole graph, into `room`
-    /// ([`Embedder::room`] numbers). To be called once before [`Embedder::rows`].
+    /// Computes what takes the whole graph: blocks that are smoothed, into `room`
+    /// ([`Embedder::room`] numbers), and company. To be called once before [`Embedder::rows`].
     pub fn smooth(&mut self, room: &'a mut [f32], progress: &dyn Progress) -> Result<()> {
         assert_eq!(room.len(), self.room(), "room for all smoothed blocks");
-        if room.is_empty() {
-            return Ok(());
-        }
         let nodes = self.adjacency.nodes();
         let smoother = Smoother::new(self.adjacency);
         let mut rest = room;
@@ -141,7 +146,53 @@ impl<'a> Embedder<'a> {
             progress.end();
             self.smoothed[at] = Some(part);
         }
+        self.company = self.find_company(
+            |some| {
+                let mut rows = Matrix::zeros(some.len(), self.model.width());
+                self.finished(some, &mut rows.values);
+                self.compared(&rows, 0..some.len())
+            },
+            progress,
+        );
         Ok(())
+    }
+
+    /// Where the model wants it; `rows` gives what is compared.
+    fn find_company(
+        &self,
+        rows: impl Fn(&[u32]) -> Matrix<f32> + Sync,
+        progress: &dyn Progress,
+    ) -> Option<Company> {
+        let settings = self.model.settings.company?;
+        Some(Company::find(settings, self.adjacency.nodes(), rows, progress))
+    }
+
+    /// Some rows of finished ones, only the blocks that have a norm and weigh something (all
+    /// of them where none does): their products tell how alike nodes are.
+    fn compared(
+        &self,
+        rows: &Matrix<f32>,
+        some: impl ExactSizeIterator<Item = usize>,
+    ) -> Matrix<f32> {
+        let mut start = 0;
+        let mut spans = Vec::new();
+        for (at, block) in self.blocks() {
+            let columns = start..start + self.model.block_width(at);
+            start = columns.end;
+            let norm = block.norm.map_or(0.0, |norm| norm * self.model.block_weight(at));
+            if norm > LIGHT {
+                spans.push(columns);
+            }
+        }
+        if spans.is_empty() {
+            spans.push(0..start);
+        }
+        let (count, width) = (some.len(), spans.iter().map(ExactSizeIterator::len).sum());
+        let mut values = Vec::with_capacity(count * width);
+        for row in some {
+            spans.iter().for_each(|span| values.extend_from_slice(&rows.row(row)[span.clone()]));
+        }
+        Matrix::of(count, width, values)
     }
 
     /// Unsmoothed rows of all nodes, tile after tile.
@@ -274,6 +325,13 @@ impl<'a> Embedder<'a> {
             let rows = out.values.par_chunks_mut(width).with_min_len(CHUNK);
             rows.for_each(|row| self.finish(at, &mut row[columns.clone()]));
         }
+        let company = self.find_company(
+            |some| self.compared(out, some.iter().map(|&node| node as usize)),
+            progress,
+        );
+        if let Some(company) = company {
+            company.mix(out);
+        }
     }
 
     /// What is done to a row of a block last of all.
@@ -292,25 +350,45 @@ impl<'a> Embedder<'a> {
         let width = self.model.width();
         assert_eq!(out.len(), nodes.len() * width, "a row for each node");
         nodes.par_chunks(CHUNK).zip(out.par_chunks_mut(CHUNK * width)).for_each(|(nodes, out)| {
-            let mut start = 0;
-            for (at, block) in self.blocks() {
-                let columns = self.model.block_width(at);
-                let rows = match self.smoothed[at] {
-                    Some(all) => self.gather(all, columns, nodes),
-                    None => {
-                        assert!(block.smoothing.is_none(), "smooth() comes first");
-                        self.plain(at, nodes)
-                    }
-                };
-                for (row, out) in rows.values.chunks_exact(columns).zip(out.chunks_exact_mut(width))
-                {
-                    let out = &mut out[start..start + columns];
-                    out.copy_from_slice(row);
-                    self.finish(at, out);
-                }
-                start += columns;
+            self.finished(nodes, out);
+            let Some(company) = &self.company else {
+                assert!(self.model.settings.company.is_none(), "smooth() comes first");
+                return;
+            };
+            let mut others: Vec<u32> =
+                nodes.iter().flat_map(|&node| company.of(node).0.iter().copied()).collect();
+            others.sort_unstable();
+            others.dedup();
+            let mut rows = Matrix::zeros(others.len(), width);
+            self.finished(&others, &mut rows.values);
+            for (&node, out) in nodes.iter().zip(out.chunks_exact_mut(width)) {
+                company.mix_one(node, out, |member| {
+                    rows.row(others.binary_search(&member).expect("all members are there"))
+                });
             }
         });
+    }
+
+    /// Rows of some different nodes, before company.
+    fn finished(&self, nodes: &[u32], out: &mut [f32]) {
+        let width = self.model.width();
+        let mut start = 0;
+        for (at, block) in self.blocks() {
+            let columns = self.model.block_width(at);
+            let rows = match self.smoothed[at] {
+                Some(all) => self.gather(all, columns, nodes),
+                None => {
+                    assert!(block.smoothing.is_none(), "smooth() comes first");
+                    self.plain(at, nodes)
+                }
+            };
+            for (row, out) in rows.values.chunks_exact(columns).zip(out.chunks_exact_mut(width)) {
+                let out = &mut out[start..start + columns];
+                out.copy_from_slice(row);
+                self.finish(at, out);
+            }
+            start += columns;
+        }
     }
 
     fn gather(&self, all: &[f32], width: usize, nodes: &[u32]) -> Matrix<f32> {

@@ -1,6 +1,7 @@
 //! Settings, a transform and an encoder: what a model is, and what it makes of a
 //! node.
 
+mod company;
 mod embed;
 mod likeness;
 mod means;

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::{
-    BlockSettings, EncoderKind, EncoderSettings, Pick, Preset, ProjectionSettings, RowScale,
+    BlockSettings, CompanySettings, EncoderKind, EncoderSettings, Pick, Preset, ProjectionSettings,
+    RowScale,
 };
 use crate::context::{AdjacencyView, ContextSettings, Contexts, Method, build};
 use crate::graph::{Adjacency, Features, Smoothing};
@@ -328,7 +329,8 @@ proptest! {
             .collect();
         let rows: Vec<Vec<f32>> =
             (0..NODES).map(|_| (0..COLUMNS).map(|_| stream.normal() as f32).collect()).collect();
-        let settings = settings(kind, 2, projected);
+        let mut settings = settings(kind, 2, projected);
+        settings.company = Some(CompanySettings { nearest: 3, share: 0.4 });
         let graph = graph(&edges, false, &rows, &settings);
         let transform =
             Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent).unwrap();
