@@ -360,13 +360,13 @@ impl BlockSettings {
 pub struct CompanySettings {
     /// Nodes in a node's company.
     pub nearest: usize,
-    /// Their share of the blocks that have a norm.
+    /// Their share of a row.
     pub share: f64,
 }
 
 impl Default for CompanySettings {
     fn default() -> CompanySettings {
-        CompanySettings { nearest: 10, share: 0.3 }
+        CompanySettings { nearest: 10, share: 0.2 }
     }
 }
 

@@ -1,12 +1,10 @@
 //! Which nodes are like a node, wherever in the graph they are?
 //!
 //! Smoothing averages over neighbours; a node with few of them keeps much noise. Its company
-//! are the nodes whose rows r are most like its own, by the product of the blocks that are
-//! scaled to a norm, and these blocks become
+//! are the nodes whose rows are most like its own, by the product of the blocks that are
+//! scaled to a norm, and its row r becomes
 //!
 //! r ← (1 − share) r + share Σ w(j) r(j), w in proportion to the products, those below 0 left out.
-//!
-//! Blocks that keep their lengths stay as they are.
 //!
 //! All products would be nodes² of them. So some nodes, √nodes evenly spread, are anchors,
 //! every node belongs to the cell of the anchor that it is most like, and company is looked
@@ -15,8 +13,6 @@
 //!
 //! It is a function of the rows of all nodes: who is looked up together, and on how many
 //! threads, changes nothing.
-
-use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -115,8 +111,8 @@ impl Company {
         (&self.members[span.clone()], &self.weights[span])
     }
 
-    /// Some columns of one node's row, given its own in `out`, and those of its company. The
-    /// same sums in the same order as in [`Company::mix`].
+    /// One node's row, given its own in `out`, and those of its company. The same sums in
+    /// the same order as in [`Company::mix`].
     pub(super) fn mix_one<'a>(&self, node: u32, out: &mut [f32], row: impl Fn(u32) -> &'a [f32]) {
         let (members, weights) = self.of(node);
         for (&member, &weight) in members.iter().zip(weights) {
@@ -126,16 +122,16 @@ impl Company {
         out.iter_mut().for_each(|x| *x *= scale);
     }
 
-    /// Some columns of all rows, in place, a few at a time.
-    pub(super) fn mix(&self, rows: &mut Matrix<f32>, mixed: Range<usize>) {
+    /// All rows, in place, some columns at a time.
+    pub(super) fn mix(&self, rows: &mut Matrix<f32>) {
         if self.places == 0 {
             return;
         }
         let nodes = rows.rows;
         let offsets: Vec<u64> = (0..=nodes as u64).map(|at| at * self.places as u64).collect();
         let (mut from, mut to) = (Matrix::default(), Vec::new());
-        for start in mixed.clone().step_by(COLUMNS) {
-            let columns = start..(start + COLUMNS).min(mixed.end);
+        for start in (0..rows.width).step_by(COLUMNS) {
+            let columns = start..(start + COLUMNS).min(rows.width);
             let width = columns.len();
             from.values.resize(nodes * width, 0.0);
             (from.rows, from.width) = (nodes, width);

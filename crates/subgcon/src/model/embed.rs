@@ -9,7 +9,6 @@
 //! all nodes are wanted at once and in memory, [`Embedder::all`] needs no such room.
 //! Company (`company`) is found once all rows can be had, and mixed into those that are asked for.
 
-use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -168,9 +167,13 @@ impl<'a> Embedder<'a> {
         Some(Company::find(settings, self.adjacency.nodes(), rows, progress))
     }
 
-    /// Columns of the blocks that have a norm and weigh something, or of all where none does:
-    /// their products tell how alike nodes are, and company is mixed into them.
-    fn compared_columns(&self) -> Vec<Range<usize>> {
+    /// Some rows of finished ones, only the blocks that have a norm and weigh something (all
+    /// of them where none does): their products tell how alike nodes are.
+    fn compared(
+        &self,
+        rows: &Matrix<f32>,
+        some: impl ExactSizeIterator<Item = usize>,
+    ) -> Matrix<f32> {
         let mut start = 0;
         let mut spans = Vec::new();
         for (at, block) in self.blocks() {
@@ -184,16 +187,6 @@ impl<'a> Embedder<'a> {
         if spans.is_empty() {
             spans.push(0..start);
         }
-        spans
-    }
-
-    /// These columns of some finished rows.
-    fn compared(
-        &self,
-        rows: &Matrix<f32>,
-        some: impl ExactSizeIterator<Item = usize>,
-    ) -> Matrix<f32> {
-        let spans = self.compared_columns();
         let (count, width) = (some.len(), spans.iter().map(ExactSizeIterator::len).sum());
         let mut values = Vec::with_capacity(count * width);
         for row in some {
@@ -337,7 +330,7 @@ impl<'a> Embedder<'a> {
             progress,
         );
         if let Some(company) = company {
-            self.compared_columns().into_iter().for_each(|columns| company.mix(out, columns));
+            company.mix(out);
         }
     }
 
@@ -368,14 +361,10 @@ impl<'a> Embedder<'a> {
             others.dedup();
             let mut rows = Matrix::zeros(others.len(), width);
             self.finished(&others, &mut rows.values);
-            let spans = self.compared_columns();
             for (&node, out) in nodes.iter().zip(out.chunks_exact_mut(width)) {
-                for columns in &spans {
-                    company.mix_one(node, &mut out[columns.clone()], |member| {
-                        let at = others.binary_search(&member).expect("all members are there");
-                        &rows.row(at)[columns.clone()]
-                    });
-                }
+                company.mix_one(node, out, |member| {
+                    rows.row(others.binary_search(&member).expect("all members are there"))
+                });
             }
         });
     }
