@@ -12,7 +12,7 @@ use crate::commands::{
 #[derive(Debug, Parser)]
 #[command(name = "subgcon", version, arg_required_else_help = true)]
 pub(crate) struct Arguments {
-    /// Threads to use; all cores unless told (`benchmark`: one for 4,096 nodes at the most). Results do not depend on it
+    /// Threads to use; all cores unless told (`benchmark`: no more than one per 4,096 nodes). Results do not depend on it
     #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
     pub(crate) threads: Option<NonZeroUsize>,
 

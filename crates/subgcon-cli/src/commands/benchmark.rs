@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &Arguments, told: bool, progress: &Bars) -> anyhow:
         split_seed: arguments.split_seed,
     };
     let store = Store::open(&arguments.store)?;
-    let enough = store.adjacency()?.nodes().div_ceil(NODES).max(1);
+    let enough = (store.adjacency()?.nodes() / NODES).max(1);
     let summary = if told || enough >= rayon::current_num_threads() {
         summarise(&store, &plan, progress)?
     } else {

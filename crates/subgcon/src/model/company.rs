@@ -9,7 +9,8 @@
 //! All products would be nodes² of them. So some nodes, √nodes evenly spread, are anchors,
 //! every node belongs to the cell of the anchor that it is most like, and company is looked
 //! for in the node's cell and in the cells of the anchors most like its own: as many cells as
-//! hold about [`LOOKED_AT`] nodes.
+//! hold about [`LOOKED_AT`] nodes, and three at the least, so that a node of a graph of a
+//! million is compared with some 3,000.
 //!
 //! It is a function of the rows of all nodes: who is looked up together, and on how many
 //! threads, changes nothing.
@@ -59,7 +60,7 @@ impl Company {
         let places = settings.nearest.min(nodes / ONE_IN);
         let mut company = Company {
             places,
-            members: (0..nodes as u32).flat_map(|node| vec![node; places]).collect(),
+            members: (0..nodes * places).map(|at| (at / places) as u32).collect(),
             weights: vec![0.0; nodes * places],
             scale: vec![1.0; nodes],
         };
@@ -180,7 +181,8 @@ impl Cells {
             .par_chunks(CHUNK)
             .map(|some| {
                 let products = products(&rows(some), &anchors);
-                (0..some.len()).map(|row| most_alike(products.row(row), 1)[0].1).collect()
+                let first = |row| most_alike(products.row(row), 1).first().map_or(0, |&(_, at)| at);
+                (0..some.len()).map(first).collect()
             })
             .collect();
         let mut lists = vec![Vec::new(); count];
@@ -250,7 +252,7 @@ fn products(a: &Matrix<f32>, b: &Matrix<f32>) -> Matrix<f32> {
 /// The largest of some numbers with their places, falling; of equals the first.
 fn most_alike(like: &[f32], count: usize) -> Chosen {
     let mut chosen: Chosen = Vec::with_capacity(count + 1);
-    for (at, &x) in like.iter().enumerate() {
+    for (at, &x) in like.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
         if chosen.len() == count && x <= chosen[count - 1].0 {
             continue;
         }

@@ -125,6 +125,9 @@ impl<'a> Embedder<'a> {
     pub fn smooth(&mut self, room: &'a mut [f32], progress: &dyn Progress) -> Result<()> {
         assert_eq!(room.len(), self.room(), "room for all smoothed blocks");
         let nodes = self.adjacency.nodes();
+        if nodes == 0 {
+            return Ok(());
+        }
         let smoother = Smoother::new(self.adjacency);
         let mut rest = room;
         for (at, _) in self.blocks() {
@@ -360,7 +363,10 @@ impl<'a> Embedder<'a> {
             others.sort_unstable();
             others.dedup();
             let mut rows = Matrix::zeros(others.len(), width);
-            self.finished(&others, &mut rows.values);
+            // As many at a time as always: the encoder's room grows with them.
+            for (some, rows) in others.chunks(CHUNK).zip(rows.values.chunks_mut(CHUNK * width)) {
+                self.finished(some, rows);
+            }
             for (&node, out) in nodes.iter().zip(out.chunks_exact_mut(width)) {
                 company.mix_one(node, out, |member| {
                     rows.row(others.binary_search(&member).expect("all members are there"))
