@@ -64,7 +64,7 @@ def test_ctrl_c_stops_every_phase_within_a_second(large, phase):
     steps = 100_000 if phase == "training" else 3
     encoder = "gat" if phase == "encoding nodes" else None
     # A phase is seen if it takes longer than it takes to look.
-    columns = 1024 if phase == "smoothing columns" else 128
+    columns = 1024 if phase in ("encoding nodes", "smoothing columns") else 128
     learner = SubgCon(columns, encoder=encoder, max_iter=steps, random_state=0, verbose=watch)
     with pytest.raises(KeyboardInterrupt):
         learner.fit(large)
