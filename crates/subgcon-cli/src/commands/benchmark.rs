@@ -58,8 +58,7 @@ enum Select {
 }
 
 /// Nodes for each thread, at the least: of a small graph no step is long enough to be shared.
-/// Cora on two threads takes three quarters of the time and a quarter more of the processors',
-/// and half again as much where another process keeps one of them busy.
+/// Cora on two threads takes three quarters of the time, and a quarter more of the processors'.
 const NODES: usize = 4096;
 
 /// What is told; with `--json` exactly this.
