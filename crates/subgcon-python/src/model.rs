@@ -242,7 +242,7 @@ impl Model {
             Some(nodes) => {
                 values.resize(nodes.len() * width, 0.0);
                 room.resize(embedder.room(), 0.0);
-                embedder.smooth(&mut room, watch)?;
+                embedder.prepare(&mut room, watch);
                 watch.begin("embedding", nodes.len() as u64, "nodes");
                 for (some, out) in nodes.chunks(BATCH).zip(values.chunks_mut(BATCH * width)) {
                     embedder.rows(some, out);

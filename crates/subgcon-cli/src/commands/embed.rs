@@ -122,7 +122,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     let started = Instant::now();
     let mut embedder = Embedder::new(&model, store.adjacency()?, &features, &table.contexts)?;
     let mut room = Scratch::zeros(embedder.room(), &arguments.output)?;
-    embedder.smooth(room.values(), progress)?;
+    embedder.prepare(room.values(), progress);
     let mut seen = [0u64; 4];
     progress.begin("embedding", count as u64, "nodes");
     let mut values = Vec::new();

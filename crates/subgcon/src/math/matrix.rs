@@ -37,6 +37,13 @@ impl<T: Real> Matrix<T> {
         &mut self.values[row * self.width..(row + 1) * self.width]
     }
 
+    /// Some rows, in this order.
+    pub fn picked(&self, some: &[u32]) -> Matrix<T> {
+        let mut values = Vec::with_capacity(some.len() * self.width);
+        some.iter().for_each(|&row| values.extend_from_slice(self.row(row as usize)));
+        Matrix { rows: some.len(), width: self.width, values }
+    }
+
     /// In other numbers.
     pub fn cast<U: Real>(&self) -> Matrix<U> {
         let values = self.values.iter().map(|x| U::of(x.wide())).collect();

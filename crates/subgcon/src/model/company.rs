@@ -26,13 +26,13 @@ const LOOKED_AT: usize = 1024;
 /// Cells that are looked at, at the least.
 const FEWEST_CELLS: usize = 3;
 /// Nodes that a node is compared with at the most, evenly spread over those of its cells.
-const MOST: usize = 4096;
+const MOST_COMPARED: usize = 4096;
 /// Nodes whose products are made together.
 const CHUNK: usize = 256;
-/// Company is one node in so many at the most.
-const ONE_IN: usize = 5;
+/// A graph has so many nodes for each place of a company, at the least.
+const NODES_PER_PLACE: usize = 5;
 /// Numbers that rows may have for them to be held while company is looked for.
-const HELD: usize = 1 << 24;
+const HELD_NUMBERS: usize = 1 << 24;
 /// Columns that are mixed together.
 const COLUMNS: usize = 64;
 
@@ -57,7 +57,7 @@ impl Company {
         rows: impl Fn(&[u32]) -> Matrix<f32> + Sync,
         progress: &dyn Progress,
     ) -> Company {
-        let places = settings.nearest.min(nodes / ONE_IN);
+        let places = settings.nearest.min(nodes / NODES_PER_PLACE);
         let mut company = Company {
             places,
             members: (0..nodes * places).map(|at| (at / places) as u32).collect(),
@@ -69,13 +69,13 @@ impl Company {
         }
         let all: Vec<u32> = (0..nodes as u32).collect();
         let width = rows(&all[..1]).width;
-        let held = (nodes * width <= HELD).then(|| {
+        let held = (nodes * width <= HELD_NUMBERS).then(|| {
             let parts: Vec<Vec<f32>> =
                 all.par_chunks(CHUNK).map(|some| rows(some).values).collect();
             Matrix::of(nodes, width, parts.concat())
         });
         let rows = |some: &[u32]| match &held {
-            Some(held) => picked(held, some),
+            Some(held) => held.picked(some),
             None => rows(some),
         };
         let cells = Cells::of(&all, &rows);
@@ -103,24 +103,6 @@ impl Company {
             }
         }
         company
-    }
-
-    /// Who is in a node's company, with weights; the node itself, with none, where a place
-    /// is empty.
-    pub(super) fn of(&self, node: u32) -> (&[u32], &[f32]) {
-        let span = node as usize * self.places..(node as usize + 1) * self.places;
-        (&self.members[span.clone()], &self.weights[span])
-    }
-
-    /// One node's row, given its own in `out`, and those of its company. The same sums in
-    /// the same order as in [`Company::mix`].
-    pub(super) fn mix_one<'a>(&self, node: u32, out: &mut [f32], row: impl Fn(u32) -> &'a [f32]) {
-        let (members, weights) = self.of(node);
-        for (&member, &weight) in members.iter().zip(weights) {
-            out.iter_mut().zip(row(member)).for_each(|(sum, &x)| *sum += weight * x);
-        }
-        let scale = self.scale[node as usize];
-        out.iter_mut().for_each(|x| *x *= scale);
     }
 
     /// All rows, in place, some columns at a time.
@@ -215,8 +197,8 @@ fn in_cell(
     let mut others: Vec<u32> =
         near.flat_map(|&cell| cells.lists[cell as usize].iter().copied()).collect();
     others.sort_unstable();
-    if others.len() > MOST {
-        others = (0..MOST).map(|at| others[at * others.len() / MOST]).collect();
+    if others.len() > MOST_COMPARED {
+        others = (0..MOST_COMPARED).map(|at| others[at * others.len() / MOST_COMPARED]).collect();
     }
     let compared = rows(&others);
     let mut found = Vec::with_capacity(cells.lists[cell].len());
@@ -233,13 +215,6 @@ fn in_cell(
         }
     }
     found
-}
-
-/// Some rows.
-fn picked(rows: &Matrix<f32>, some: &[u32]) -> Matrix<f32> {
-    let mut values = Vec::with_capacity(some.len() * rows.width);
-    some.iter().for_each(|&node| values.extend_from_slice(rows.row(node as usize)));
-    Matrix::of(some.len(), rows.width, values)
 }
 
 /// A Bᵀ.

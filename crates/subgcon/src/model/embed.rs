@@ -3,18 +3,19 @@
 //! A row is a function of the model, the graph and the node: it does not depend on
 //! which nodes are embedded together, nor on threads.
 //!
-//! Blocks that are smoothed over the graph need the rows of all nodes. They lie in
-//! memory that the caller gives (which may be a mapped file, so that they need
-//! not fit), tile after tile of up to [`TILE`] columns, each (nodes, tile width). Where
-//! all nodes are wanted at once and in memory, [`Embedder::all`] needs no such room.
-//! Company (`company`) is found once all rows can be had, and mixed into those that are asked for.
+//! Blocks that are smoothed over the graph need the rows of all nodes, and company
+//! (`company`) those of all blocks, too. They are prepared in memory that the caller gives
+//! (`tiles`). Where all nodes are wanted at once and in memory, [`Embedder::all`] needs no such
+//! room.
 
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::Model;
 use super::company::Company;
+use super::tiles::Tiles;
 use crate::batch::{Assembler, Augmentation, Batch, Inputs};
 use crate::config::{BlockSettings, EncoderKind, Pick, ReadoutKind, ReadoutSettings, Source};
 use crate::context::{Contexts, Flags};
@@ -23,10 +24,7 @@ use crate::encoder::Spare;
 use crate::error::Result;
 use crate::graph::{Adjacency, Features, Smoother};
 use crate::math::{Matrix, center_and_scale};
-use crate::progress::Progress;
-
-/// Columns that are smoothed together.
-const TILE: usize = 64;
+use crate::progress::{Progress, Silent};
 
 /// Nodes whose rows are computed together. It decides nothing but speed.
 pub(super) const CHUNK: usize = 256;
@@ -71,10 +69,9 @@ pub struct Embedder<'a> {
     features: &'a Features,
     contexts: &'a Contexts,
     assembler: Assembler<'a>,
-    /// Smoothed rows of each block, where it has them.
-    smoothed: Vec<Option<&'a [f32]>>,
-    /// Who is like a node, where that matters and once all rows can be had.
-    company: Option<Company>,
+    /// Rows of each block that had to be prepared: smoothed, and, where there is company,
+    /// all that is done to them.
+    prepared: Vec<Option<Tiles<'a>>>,
     /// For the encoder to write over, one for each chunk in work.
     spare: Mutex<Vec<Spare<f32>>>,
 }
@@ -96,126 +93,102 @@ impl<'a> Embedder<'a> {
             model.settings.encoder.kind,
             &BY_MASS,
         );
-        let smoothed = vec![None; model.settings.output.len()];
+        let prepared = model.settings.output.iter().map(|_| None).collect();
         Ok(Embedder {
             model,
             adjacency,
             features,
             contexts,
             assembler,
-            smoothed,
-            company: None,
+            prepared,
             spare: Mutex::default(),
         })
-    }
-
-    /// Numbers that [`Embedder::smooth`] needs room for.
-    pub fn room(&self) -> usize {
-        let smoothed = self.blocks().filter(|(_, block)| block.smoothing.is_some());
-        let width: usize = smoothed.map(|(at, _)| self.model.block_width(at)).sum();
-        width * self.adjacency.nodes()
     }
 
     fn blocks(&self) -> impl Iterator<Item = (usize, &'a BlockSettings)> + use<'a> {
         self.model.settings.output.iter().enumerate()
     }
 
-    /// Computes what takes the whole graph: blocks that are smoothed, into `room`
-    /// ([`Embedder::room`] numbers), and company. To be called once before [`Embedder::rows`].
-    pub fn smooth(&mut self, room: &'a mut [f32], progress: &dyn Progress) -> Result<()> {
-        assert_eq!(room.len(), self.room(), "room for all smoothed blocks");
+    /// Whether a block's rows take the whole graph.
+    fn is_prepared(&self, block: &BlockSettings) -> bool {
+        block.smoothing.is_some() || self.model.settings.company.is_some()
+    }
+
+    /// Numbers that [`Embedder::prepare`] needs room for.
+    pub fn room(&self) -> usize {
+        let prepared = self.blocks().filter(|(_, block)| self.is_prepared(block));
+        let width: usize = prepared.map(|(at, _)| self.model.block_width(at)).sum();
+        width * self.adjacency.nodes()
+    }
+
+    /// Computes what takes the whole graph, smoothing and company, in `room`
+    /// ([`Embedder::room`] numbers). To be called once before [`Embedder::rows`].
+    pub fn prepare(&mut self, room: &'a mut [f32], progress: &dyn Progress) {
+        assert_eq!(room.len(), self.room(), "room for all blocks that are prepared");
         let nodes = self.adjacency.nodes();
         if nodes == 0 {
-            return Ok(());
+            return;
         }
         let smoother = Smoother::new(self.adjacency);
         let mut rest = room;
-        for (at, _) in self.blocks() {
-            let Some(smoothing) = self.model.block_smoothing(at) else { continue };
+        for (at, block) in self.blocks() {
+            if !self.is_prepared(block) {
+                continue;
+            }
             let width = self.model.block_width(at);
             let (part, more) = rest.split_at_mut(width * nodes);
             rest = more;
+            let mut tiles = Tiles::of(nodes, width, part);
             progress.begin("encoding nodes", nodes as u64, "nodes");
-            self.fill(at, width, part, progress);
+            tiles.fill(|_, some| self.plain(at, some), progress);
             progress.end();
-            progress.begin("smoothing columns", width as u64, "columns");
-            for tile in part.chunks_mut(nodes * TILE) {
-                let columns = tile.len() / nodes;
-                let mut matrix = Matrix::of(nodes, columns, tile.to_vec());
-                smoother.apply(smoothing, &mut matrix);
-                tile.copy_from_slice(&matrix.values);
-                progress.advance(columns as u64);
+            if let Some(smoothing) = self.model.block_smoothing(at) {
+                progress.begin("smoothing columns", width as u64, "columns");
+                tiles.columns(|columns| smoother.apply(smoothing, columns), progress);
+                progress.end();
             }
-            progress.end();
-            self.smoothed[at] = Some(part);
+            if self.model.settings.company.is_some() {
+                let finished = |tiles: &Tiles<'_>, some: &[u32]| {
+                    let mut rows = tiles.rows(some);
+                    rows.values.chunks_exact_mut(width).for_each(|row| self.finish(at, row));
+                    rows
+                };
+                tiles.fill(finished, &Silent);
+            }
+            self.prepared[at] = Some(tiles);
         }
-        self.company = self.find_company(
-            |some| {
-                let mut rows = Matrix::zeros(some.len(), self.model.width());
-                self.finished(some, &mut rows.values);
-                self.compared(&rows, 0..some.len())
-            },
-            progress,
-        );
-        Ok(())
+        let Some(settings) = self.model.settings.company else { return };
+        let spans = self.compared();
+        let rows = |some: &[u32]| {
+            let parts = spans.iter().filter_map(|(block, _)| self.prepared[*block].as_ref());
+            let parts: Vec<Matrix<f32>> = parts.map(|tiles| tiles.rows(some)).collect();
+            let lines = (0..some.len()).flat_map(|row| parts.iter().map(move |part| part.row(row)));
+            side_by_side(some.len(), lines)
+        };
+        let company = Company::find(settings, nodes, rows, progress);
+        progress.begin("mixing columns", self.model.width() as u64, "columns");
+        for tiles in self.prepared.iter_mut().flatten() {
+            tiles.columns(|columns| company.mix(columns), progress);
+        }
+        progress.end();
     }
 
-    /// Where the model wants it; `rows` gives what is compared.
-    fn find_company(
-        &self,
-        rows: impl Fn(&[u32]) -> Matrix<f32> + Sync,
-        progress: &dyn Progress,
-    ) -> Option<Company> {
-        let settings = self.model.settings.company?;
-        Some(Company::find(settings, self.adjacency.nodes(), rows, progress))
-    }
-
-    /// Some rows of finished ones, only the blocks that have a norm and weigh something (all
-    /// of them where none does): their products tell how alike nodes are.
-    fn compared(
-        &self,
-        rows: &Matrix<f32>,
-        some: impl ExactSizeIterator<Item = usize>,
-    ) -> Matrix<f32> {
+    /// Blocks, with their columns, whose products tell how alike nodes are: those that have
+    /// a norm and weigh something, all of them where none does.
+    fn compared(&self) -> Vec<(usize, Range<usize>)> {
         let mut start = 0;
-        let mut spans = Vec::new();
-        for (at, block) in self.blocks() {
+        let mut all = Vec::new();
+        for (at, _) in self.blocks() {
             let columns = start..start + self.model.block_width(at);
             start = columns.end;
-            let norm = block.norm.map_or(0.0, |norm| norm * self.model.block_weight(at));
-            if norm > LIGHT {
-                spans.push(columns);
-            }
+            all.push((at, columns));
         }
-        if spans.is_empty() {
-            spans.push(0..start);
-        }
-        let (count, width) = (some.len(), spans.iter().map(ExactSizeIterator::len).sum());
-        let mut values = Vec::with_capacity(count * width);
-        for row in some {
-            spans.iter().for_each(|span| values.extend_from_slice(&rows.row(row)[span.clone()]));
-        }
-        Matrix::of(count, width, values)
-    }
-
-    /// Unsmoothed rows of all nodes, tile after tile.
-    fn fill(&self, block: usize, width: usize, part: &mut [f32], progress: &dyn Progress) {
-        let nodes = self.adjacency.nodes();
-        let together = CHUNK * rayon::current_num_threads();
-        for first in (0..nodes).step_by(together) {
-            let some: Vec<u32> = (first as u32..(first + together).min(nodes) as u32).collect();
-            let rows: Vec<Matrix<f32>> =
-                some.par_chunks(CHUNK).map(|chunk| self.plain(block, chunk)).collect();
-            for (at, tile) in part.chunks_mut(nodes * TILE).enumerate() {
-                let (start, columns) = (at * TILE, (width - at * TILE).min(TILE));
-                let places = tile[first * columns..].chunks_exact_mut(columns);
-                let rows = rows.iter().flat_map(|rows| rows.values.chunks_exact(width));
-                places.zip(rows).for_each(|(place, row)| {
-                    place.copy_from_slice(&row[start..start + columns]);
-                });
-            }
-            progress.advance(some.len() as u64);
-        }
+        let normed = all.iter().filter(|(at, _)| {
+            let norm = self.model.settings.output[*at].norm;
+            norm.is_some_and(|norm| norm * self.model.block_weight(*at) > LIGHT)
+        });
+        let normed: Vec<_> = normed.cloned().collect();
+        if normed.is_empty() { all } else { normed }
     }
 
     /// Rows of one block before smoothing, centring and scaling. `nodes` are different.
@@ -291,7 +264,7 @@ impl<'a> Embedder<'a> {
     }
 
     /// Embeddings of all nodes, row after row into `out`, on all threads of the current
-    /// pool: the same as [`Embedder::smooth`] and [`Embedder::rows`] give, without room beside.
+    /// pool: the same as [`Embedder::prepare`] and [`Embedder::rows`] give, without room beside.
     pub fn all(&self, out: &mut Matrix<f32>, progress: &dyn Progress) {
         let (nodes, width) = (self.adjacency.nodes(), self.model.width());
         assert_eq!((out.rows, out.width), (nodes, width), "a row for each node");
@@ -328,13 +301,14 @@ impl<'a> Embedder<'a> {
             let rows = out.values.par_chunks_mut(width).with_min_len(CHUNK);
             rows.for_each(|row| self.finish(at, &mut row[columns.clone()]));
         }
-        let company = self.find_company(
-            |some| self.compared(out, some.iter().map(|&node| node as usize)),
-            progress,
-        );
-        if let Some(company) = company {
-            company.mix(out);
-        }
+        let Some(settings) = self.model.settings.company else { return };
+        let spans = self.compared();
+        let rows = |some: &[u32]| {
+            let rows = some.iter().map(|&node| out.row(node as usize));
+            let lines = rows.flat_map(|row| spans.iter().map(|(_, span)| &row[span.clone()]));
+            side_by_side(some.len(), lines)
+        };
+        Company::find(settings, nodes, rows, progress).mix(out);
     }
 
     /// What is done to a row of a block last of all.
@@ -353,62 +327,27 @@ impl<'a> Embedder<'a> {
         let width = self.model.width();
         assert_eq!(out.len(), nodes.len() * width, "a row for each node");
         nodes.par_chunks(CHUNK).zip(out.par_chunks_mut(CHUNK * width)).for_each(|(nodes, out)| {
-            self.finished(nodes, out);
-            let Some(company) = &self.company else {
-                assert!(self.model.settings.company.is_none(), "smooth() comes first");
-                return;
-            };
-            let mut others: Vec<u32> =
-                nodes.iter().flat_map(|&node| company.of(node).0.iter().copied()).collect();
-            others.sort_unstable();
-            others.dedup();
-            let mut rows = Matrix::zeros(others.len(), width);
-            // As many at a time as always: the encoder's room grows with them.
-            for (some, rows) in others.chunks(CHUNK).zip(rows.values.chunks_mut(CHUNK * width)) {
-                self.finished(some, rows);
-            }
-            for (&node, out) in nodes.iter().zip(out.chunks_exact_mut(width)) {
-                company.mix_one(node, out, |member| {
-                    rows.row(others.binary_search(&member).expect("all members are there"))
-                });
+            let mut start = 0;
+            for (at, block) in self.blocks() {
+                let columns = start..start + self.model.block_width(at);
+                start = columns.end;
+                let rows = match &self.prepared[at] {
+                    Some(tiles) => tiles.rows(nodes),
+                    None => {
+                        assert!(!self.is_prepared(block), "prepare() comes first");
+                        self.plain(at, nodes)
+                    }
+                };
+                let rows = rows.values.chunks_exact(columns.len());
+                for (row, out) in rows.zip(out.chunks_exact_mut(width)) {
+                    let out = &mut out[columns.clone()];
+                    out.copy_from_slice(row);
+                    if self.model.settings.company.is_none() {
+                        self.finish(at, out);
+                    }
+                }
             }
         });
-    }
-
-    /// Rows of some different nodes, before company.
-    fn finished(&self, nodes: &[u32], out: &mut [f32]) {
-        let width = self.model.width();
-        let mut start = 0;
-        for (at, block) in self.blocks() {
-            let columns = self.model.block_width(at);
-            let rows = match self.smoothed[at] {
-                Some(all) => self.gather(all, columns, nodes),
-                None => {
-                    assert!(block.smoothing.is_none(), "smooth() comes first");
-                    self.plain(at, nodes)
-                }
-            };
-            for (row, out) in rows.values.chunks_exact(columns).zip(out.chunks_exact_mut(width)) {
-                let out = &mut out[start..start + columns];
-                out.copy_from_slice(row);
-                self.finish(at, out);
-            }
-            start += columns;
-        }
-    }
-
-    fn gather(&self, all: &[f32], width: usize, nodes: &[u32]) -> Matrix<f32> {
-        let count = self.adjacency.nodes();
-        let mut rows = Matrix::zeros(nodes.len(), width);
-        for (at, tile) in all.chunks(count * TILE).enumerate() {
-            let (start, columns) = (at * TILE, tile.len() / count);
-            for (row, &node) in nodes.iter().enumerate() {
-                let from = node as usize * columns;
-                rows.row_mut(row)[start..start + columns]
-                    .copy_from_slice(&tile[from..from + columns]);
-            }
-        }
-        rows
     }
 
     /// How the embedding of a node came about.
@@ -429,4 +368,11 @@ impl<'a> Embedder<'a> {
             Status::Ok
         }
     }
+}
+
+/// Rows whose parts follow each other in `parts`.
+fn side_by_side<'a>(rows: usize, parts: impl Iterator<Item = &'a [f32]>) -> Matrix<f32> {
+    let mut values = Vec::new();
+    parts.for_each(|part| values.extend_from_slice(part));
+    Matrix::of(rows, values.len() / rows.max(1), values)
 }

@@ -5,6 +5,7 @@ mod company;
 mod embed;
 mod likeness;
 mod means;
+mod tiles;
 
 pub use embed::{Embedder, Status};
 pub use likeness::Likeness;

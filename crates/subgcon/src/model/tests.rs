@@ -81,7 +81,7 @@ fn embed(model: &Model, graph: &Graph, nodes: &[u32]) -> Matrix<f32> {
     let mut embedder =
         Embedder::new(model, &graph.adjacency, &graph.features, &graph.contexts).unwrap();
     let mut room = vec![0.0; embedder.room()];
-    embedder.smooth(&mut room, &Silent).unwrap();
+    embedder.prepare(&mut room, &Silent);
     let mut out = Matrix::zeros(nodes.len(), model.width());
     embedder.rows(nodes, &mut out.values);
     out

@@ -141,7 +141,7 @@ impl<T: Real> General<T> {
         if encoder.linear.is_some() && !sums {
             let (rows, tape) = encoder.forward(batch);
             let summaries = summarize(readout, &rows, &batch.members);
-            let made = contrast(objective, pairs, &pick(&rows, &batch.centers), &summaries);
+            let made = contrast(objective, pairs, &rows.picked(&batch.centers), &summaries);
             let mut d_rows = Matrix::zeros(rows.rows, rows.width);
             to_rows(readout, batch, (&rows, &summaries), &made, &mut d_rows);
             encoder.backward(batch, &tape, &d_rows, gradient);
@@ -152,7 +152,7 @@ impl<T: Real> General<T> {
         let (rows, tape) = encoder.layers_forward(batch, wants_rows, spare);
         let last = encoder.last_prelu(&tape);
         let (summaries, centers) = match &rows {
-            Some(rows) => (summarize(readout, rows, &batch.members), pick(rows, &batch.centers)),
+            Some(rows) => (summarize(readout, rows, &batch.members), rows.picked(&batch.centers)),
             None => {
                 let mut centers = Matrix::zeros(batch.contexts(), last.z.width);
                 for (at, &row) in batch.centers.iter().enumerate() {
@@ -222,13 +222,4 @@ impl<T> Contrast<T> {
     fn outcome(&self) -> Outcome {
         Outcome { loss: self.loss, retrieval: self.retrieval }
     }
-}
-
-/// Some rows of a matrix.
-pub(crate) fn pick<T: Real>(rows: &Matrix<T>, which: &[u32]) -> Matrix<T> {
-    let mut picked = Matrix::zeros(which.len(), rows.width);
-    for (at, &row) in which.iter().enumerate() {
-        picked.row_mut(at).copy_from_slice(rows.row(row as usize));
-    }
-    picked
 }

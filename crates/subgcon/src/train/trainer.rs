@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::adam::{Adam, Moments};
-use super::engine::{Engine, Outcome, pick};
+use super::engine::{Engine, Outcome};
 use super::fused::Sections;
 use super::pool::Pool;
 use super::stopping::{History, Look};
@@ -242,7 +242,7 @@ impl<'a> Trainer<'a> {
         };
         let signals = held_out(
             self.settings.objective.similarity,
-            &pick(&rows, &batch.centers),
+            &rows.picked(&batch.centers),
             &summaries,
             margin,
         );
