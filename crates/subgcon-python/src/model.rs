@@ -9,14 +9,14 @@ use numpy::PyArray1;
 use numpy::ndarray::Ix1;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes};
-use subgcon::config::Settings;
-use subgcon::graph::Features;
+use subgcon::config::{FeatureSettings, Settings};
+use subgcon::graph::{Adjacency, Features};
 use subgcon::io::embeddings::{EmbeddingFormat, EmbeddingRows, EmbeddingWriter};
 use subgcon::io::model::{read_model, write_model};
 use subgcon::io::training::{Identity, TrainingFolder, Unfinished};
 use subgcon::math::Matrix;
-use subgcon::model::{self, Embedder, Status};
-use subgcon::progress::Progress;
+use subgcon::model::{self, Embedder, Likeness, Status};
+use subgcon::progress::{Progress, Silent};
 use subgcon::train::{Material, Trainer};
 use subgcon::transform::Transform;
 use subgcon::{Error, Result};
@@ -86,6 +86,21 @@ pub(crate) fn train<'py>(
     Ok((model, contexts, losses, retrievals, resumed_from))
 }
 
+/// Those that would have no columns, before columns are shared between the others.
+fn leave_out_light_blocks(
+    settings: &mut Settings,
+    adjacency: &Adjacency,
+    features: &Features,
+) -> Result<()> {
+    if settings.output.iter().any(|block| block.unlike) {
+        let plain = FeatureSettings { projection: None, ..settings.features.clone() };
+        let transform = Transform::fit(&plain, features, adjacency, settings.seed, &Silent)?;
+        let likeness = Likeness::of(adjacency, features, &transform);
+        settings.output.retain(|block| !block.is_nothing(likeness));
+    }
+    Ok(())
+}
+
 fn learn(
     parts: &Parts,
     mut settings: Settings,
@@ -96,6 +111,7 @@ fn learn(
 ) -> Result<Learnt> {
     let (features, names) = parts.inputs(&settings)?;
     if let Some(columns) = columns {
+        leave_out_light_blocks(&mut settings, &parts.adjacency, &features)?;
         widths::share(&mut settings, columns, features.width())?;
     }
     let contexts = match contexts.filter(|given| given.fit(parts, &settings.contexts)) {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use subgcon::config::{BlockSettings, Settings, Source};
 use subgcon::context::Contexts;
 use subgcon::eval::{ProbeSettings, free_rows, probe};
-use subgcon::graph::{Adjacency, Features, Labels, Split};
+use subgcon::graph::{Adjacency, Features, Labels, Role, Split};
 use subgcon::math::Matrix;
 use subgcon::model::{Embedder, Model};
 use subgcon::progress::Silent;
@@ -89,7 +89,28 @@ pub(super) struct Difference {
     pub(super) error: Option<f64>,
 }
 
+/// Nodes of each part of a split that a rough look takes, at the most.
+const ROUGH: usize = 2000;
+
 impl<'a> Measure<'a> {
+    /// The same on some of the nodes, evenly spread, where nodes have several classes and
+    /// these training nodes have all of them.
+    fn rough(&self) -> Option<Measure<'a>> {
+        let Labels::Multi { members, names } = self.labels else { return None };
+        let seen = |split: &Split| {
+            let mut seen = vec![false; names.len()];
+            let rows = members.chunks_exact(names.len().max(1)).zip(&split.roles);
+            for (row, _) in rows.filter(|(_, role)| **role == Role::Train as u8) {
+                seen.iter_mut().zip(row).for_each(|(seen, &member)| *seen |= member != 0);
+            }
+            seen
+        };
+        let splits: Vec<Split> = self.splits.iter().map(|split| split.thinned(ROUGH)).collect();
+        let same = self.splits.iter().zip(&splits).all(|(all, some)| seen(all) == seen(some));
+        let settings = self.settings.clone();
+        same.then_some(Measure { labels: self.labels, splits, settings })
+    }
+
     /// The same with the values of C that were chosen in a run and their neighbours only.
     fn around(&self, run: &Run) -> Measure<'a> {
         let grid = &self.settings.grid;
@@ -199,8 +220,9 @@ fn student(samples: usize) -> f64 {
 
 /// One run: learns, embeds and measures. With `select_every` the candidate every so many
 /// steps with the best validation figure, the last of equals, is kept; none uses no label before the probe.
-/// Where nodes have several classes a probe takes minutes: candidates after the first are
-/// probed with the best one's C and its neighbours.
+/// Where nodes have several classes a probe takes minutes: candidates are compared on some
+/// of the nodes, after the first with the best one's C and its neighbours only, and the
+/// one that is kept is probed on all.
 pub(super) fn learn(
     settings: &Settings,
     transform: &Transform,
@@ -212,7 +234,8 @@ pub(super) fn learn(
     let mut started = Instant::now();
     let mut train = 0.0;
     let mut trainer = Trainer::new(settings, material)?;
-    let mut best: Option<Run> = None;
+    let rough = measure.rough();
+    let mut best: Option<(Run, Trained)> = None;
     while let Some(report) = trainer.advance()? {
         let last = report.step == settings.training.steps;
         let due = |every: u64| last || report.step.is_multiple_of(every.max(1));
@@ -222,22 +245,22 @@ pub(super) fn learn(
             let state = trainer.state();
             let encoder = state.average.unwrap_or(state.encoder);
             let trained = Trained { encoder, step: report.step, looks: Vec::new() };
-            let near = match &best {
-                Some(best) if matches!(measure.labels, Labels::Multi { .. }) => {
-                    Some(measure.around(best))
-                }
+            let near = match (&rough, &best) {
+                (Some(rough), Some((best, _))) => Some(rough.around(best)),
                 _ => None,
             };
-            let run =
-                measured(settings, trained, material, ground, near.as_ref().unwrap_or(measure))?;
-            if best.as_ref().is_none_or(|best| mean(&run.validation) >= mean(&best.validation)) {
-                best = Some(run);
+            let by = near.as_ref().or(rough.as_ref()).unwrap_or(measure);
+            let run = measured(settings, trained.clone(), material, ground, by)?;
+            let figure = mean(&run.validation);
+            if best.as_ref().is_none_or(|(best, _)| figure >= mean(&best.validation)) {
+                best = Some((run, trained));
             }
             started = Instant::now();
         }
     }
     let mut run = match best {
-        Some(best) => best,
+        Some((run, _)) if rough.is_none() => run,
+        Some((_, trained)) => measured(settings, trained, material, ground, measure)?,
         None => {
             let trained = trainer.finish()?;
             train += started.elapsed().as_secs_f64();
@@ -391,6 +414,27 @@ mod tests {
         assert_eq!(grid(&[0.1, 0.1]), [0.1, 1.0]);
         assert_eq!(grid(&[100.0]), [10.0, 100.0]);
         assert_eq!(grid(&[0.1, 100.0]), [0.1, 1.0, 10.0, 100.0]);
+    }
+
+    #[test]
+    fn a_rough_look_takes_some_nodes_but_all_classes() {
+        // Class "b": one training node in a hundred has it; "c": a single one.
+        let nodes = 10_000;
+        let member = |node: usize| [1, u8::from(node % 100 == 0), u8::from(node == 77)];
+        let of = |names: &[&str]| {
+            let rows = (0..nodes).flat_map(|node| member(node)[..names.len()].to_vec());
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            Labels::Multi { members: rows.collect::<Vec<u8>>().into(), names }
+        };
+        let split = Split { name: "x".into(), roles: vec![Role::Train as u8; nodes] };
+        let rough = |labels: &Labels| {
+            let splits = vec![split.clone()];
+            let measure = Measure { labels, splits, settings: ProbeSettings::default() };
+            measure.rough().map(|rough| rough.splits[0].counts())
+        };
+        assert_eq!(rough(&of(&["a", "b"])), Some([2000, 0, 0]));
+        assert_eq!(rough(&of(&["a", "b", "c"])), None);
+        assert_eq!(rough(&Labels::from_names(&vec![Some("a"); nodes])), None);
     }
 
     #[test]

@@ -84,7 +84,7 @@ impl Preset {
                     smoothing: Some(Smoothing::PageRank { steps: 30, restart: 0.05 }),
                     center: false,
                     norm: None,
-                    ..block(Source::Projected, 5.0)
+                    ..block(Source::Projected, 6.0)
                 };
                 let own =
                     BlockSettings { smoothing: None, unlike: true, ..block(Source::Features, 1.0) };
@@ -92,7 +92,7 @@ impl Preset {
                     features: FeatureSettings {
                         rows: RowScale::Norm(1.0),
                         projection: Some(ProjectionSettings {
-                            width: 128,
+                            width: 160,
                             norm: Some(1.0),
                             ..ProjectionSettings::default()
                         }),

@@ -220,6 +220,13 @@ impl Settings {
         if self.output.is_empty() {
             return bad("output", "[]".into(), "an embedding needs at least one block");
         }
+        if self.output.iter().all(|block| block.unlike) {
+            return bad(
+                "output.unlike",
+                "true".into(),
+                "such a block has no columns in many graphs; give the output another one",
+            );
+        }
         for block in &self.output {
             if let Some(smoothing) = &block.smoothing {
                 smoothing.validate()?;

@@ -72,6 +72,19 @@ impl Split {
     pub fn counts(&self) -> [usize; 3] {
         count_roles(&self.roles)
     }
+
+    /// With no more than `most` nodes in each part, evenly spread over those there are.
+    pub fn thinned(&self, most: usize) -> Split {
+        let mut thin = Split::unused(&self.name[..], self.roles.len());
+        for role in [Role::Train, Role::Validation, Role::Test] {
+            let bytes = self.roles.iter().enumerate();
+            let nodes: Vec<usize> =
+                bytes.filter(|&(_, &byte)| byte == role as u8).map(|(node, _)| node).collect();
+            let count = nodes.len().min(most);
+            (0..count).for_each(|at| thin.roles[nodes[at * nodes.len() / count]] = role as u8);
+        }
+        thin
+    }
 }
 
 /// Nodes in training, validation and test among stored bytes.
@@ -92,6 +105,22 @@ mod tests {
         assert_eq!(split.assign(0, Role::Test), Err(Role::Train));
         assert_eq!(split.assign(2, Role::Test), Ok(()));
         assert_eq!(split.counts(), [1, 0, 1]);
+    }
+
+    #[test]
+    fn a_thin_split_has_nodes_of_every_part() {
+        let split = Split {
+            name: "public".into(),
+            roles: (0..1000).map(|node| [1, 1, 0, 2, 1, 3][node % 6]).collect(),
+        };
+        let thin = split.thinned(150);
+        assert_eq!((&thin.name[..], thin.counts()), ("public", [150, 150, 150]));
+        let kept = thin.roles.iter().zip(&split.roles);
+        assert!(kept.clone().all(|(&thin, &all)| thin == 0 || thin == all));
+        // Half of the nodes have half of each part.
+        let half = Split { name: String::new(), roles: thin.roles[..500].to_vec() };
+        assert!(half.counts().iter().all(|&count| (74..=76).contains(&count)), "{half:?}");
+        assert_eq!(split.thinned(1000).roles, split.roles);
     }
 
     #[test]

@@ -227,8 +227,9 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
         transform,
     };
     for (at, block) in settings.output.iter().enumerate() {
-        model.means[at] = parts.take(&format!("output.{at}.mean"), &[model.block_width(at)])?;
-        if block.center != model.means[at].is_some() {
+        let width = model.block_width(at);
+        model.means[at] = parts.take(&format!("output.{at}.mean"), &[width])?;
+        if (block.center && width > 0) != model.means[at].is_some() {
             return Err(parts.damaged(&format!("output.{at}.mean does not fit the settings")));
         }
     }
@@ -352,7 +353,7 @@ mod tests {
     use crate::config::Preset;
 
     /// A model of nothing, two features wide.
-    fn model() -> Model {
+    fn model(likeness: [f32; 3]) -> Model {
         let mut settings = Preset::Default.settings();
         settings.features.projection = None;
         settings.encoder.width = 3;
@@ -368,14 +369,17 @@ mod tests {
         let mut model = Model {
             encoder: Encoder::new(&settings.encoder, 2, 0),
             means: Vec::new(),
-            likeness: Some(Likeness::of_values([0.25, 0.5, 0.75])),
+            likeness: Some(Likeness::of_values(likeness)),
             provenance: Provenance { graph: "x".into(), nodes: 1, steps: 0, step: 0 },
             settings,
             transform,
         };
-        let mean = |at: usize| vec![0.5; model.block_width(at)];
         let blocks = model.settings.output.iter().enumerate();
-        model.means = blocks.map(|(at, block)| block.center.then(|| mean(at))).collect();
+        let means = blocks.map(|(at, block)| {
+            let width = model.block_width(at);
+            (block.center && width > 0).then(|| vec![0.5; width])
+        });
+        model.means = means.collect();
         model
     }
 
@@ -387,11 +391,16 @@ mod tests {
             write_model(&path, model, &[], None, true).unwrap();
             read_model(&path)
         };
-        let whole = model();
-        assert_eq!(read(&whole).unwrap().0, whole);
-        let told = read(&Model { likeness: None, ..model() }).unwrap_err().to_string();
+        // By edges, and by features: with a block of plain ones.
+        let (near, far) = ([0.25, 0.5, 0.75], [0.5, 0.1, 0.1]);
+        for (likeness, width) in [(near, 3 + 2 + 2), (far, 3 + 2 + 2 + 2)] {
+            let whole = model(likeness);
+            assert_eq!(whole.width(), width);
+            assert_eq!(read(&whole).unwrap().0, whole);
+        }
+        let told = read(&Model { likeness: None, ..model(far) }).unwrap_err().to_string();
         assert!(told.contains("output.likeness does not fit the settings"), "{told}");
-        let mut plain = model();
+        let mut plain = model(far);
         for block in &mut plain.settings.output {
             (block.unlike, block.noisy_steps) = (false, 0);
         }

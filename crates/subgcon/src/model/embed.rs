@@ -13,9 +13,9 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::Model;
 use super::company::Company;
 use super::tiles::Tiles;
+use super::{LIGHT, Model};
 use crate::batch::{Assembler, Augmentation, Batch, Inputs};
 use crate::config::{BlockSettings, EncoderKind, Pick, ReadoutKind, ReadoutSettings, Source};
 use crate::context::{Contexts, Flags};
@@ -28,9 +28,6 @@ use crate::progress::{Progress, Silent};
 
 /// Nodes whose rows are computed together. It decides nothing but speed.
 pub(super) const CHUNK: usize = 256;
-
-/// A block whose rows are no longer than this has no say in who is like whom.
-const LIGHT: f64 = 0.05;
 
 /// How an embedding came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,8 +102,10 @@ impl<'a> Embedder<'a> {
         })
     }
 
+    /// Those that have columns.
     fn blocks(&self) -> impl Iterator<Item = (usize, &'a BlockSettings)> + use<'a> {
-        self.model.settings.output.iter().enumerate()
+        let model = self.model;
+        model.settings.output.iter().enumerate().filter(|(at, _)| model.block_width(*at) > 0)
     }
 
     /// Whether a block's rows take the whole graph.

@@ -100,11 +100,7 @@ impl Likeness {
     }
 
     /// Of the nodes of a graph. All 0, not known, where fewer than 50 have neighbours.
-    pub(super) fn of(
-        adjacency: &Adjacency,
-        features: &Features,
-        transform: &Transform,
-    ) -> Likeness {
+    pub fn of(adjacency: &Adjacency, features: &Features, transform: &Transform) -> Likeness {
         let sample = sample(adjacency);
         if sample.len() < FEWEST {
             return Likeness::of_values([0.0; 3]);

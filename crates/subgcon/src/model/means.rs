@@ -27,7 +27,7 @@ pub(super) fn means(model: &Model, material: Material<'_>) -> Result<Vec<Option<
     let smoother = Smoother::new(adjacency).transposed();
     let mut means = Vec::new();
     for (at, block) in model.settings.output.iter().enumerate() {
-        if !block.center {
+        if !block.center || model.block_width(at) == 0 {
             means.push(None);
             continue;
         }

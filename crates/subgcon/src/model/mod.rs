@@ -19,6 +19,9 @@ use crate::graph::Smoothing;
 use crate::train::{Material, Trained};
 use crate::transform::Transform;
 
+/// A block that weighs no more than this says next to nothing.
+const LIGHT: f64 = 0.05;
+
 /// Where a model comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,8 +84,11 @@ impl Model {
         Ok(model)
     }
 
-    /// Columns of one output block.
+    /// Columns of one output block; none where likeness leaves next to nothing of it.
     pub fn block_width(&self, block: usize) -> usize {
+        if self.likeness.is_some_and(|likeness| self.settings.output[block].is_nothing(likeness)) {
+            return 0;
+        }
         match self.settings.output[block].source {
             Source::Encoder => self.settings.encoder.width,
             Source::Features | Source::Projected => self.transform.output_width(),
@@ -101,14 +107,26 @@ impl Model {
     pub fn block_weight(&self, block: usize) -> f64 {
         let block = &self.settings.output[block];
         match self.likeness {
-            Some(likeness) if block.unlike => block.weight * likeness.plain_weight(),
-            _ => block.weight,
+            Some(likeness) => block.weight_by(likeness),
+            None => block.weight,
         }
     }
 
     /// Columns of an embedding.
     pub fn width(&self) -> usize {
         (0..self.settings.output.len()).map(|block| self.block_width(block)).sum()
+    }
+}
+
+impl BlockSettings {
+    /// What its rows are multiplied with in a graph of such likeness.
+    fn weight_by(&self, likeness: Likeness) -> f64 {
+        if self.unlike { self.weight * likeness.plain_weight() } else { self.weight }
+    }
+
+    /// Whether likeness makes it so light that it gets no columns.
+    pub fn is_nothing(&self, likeness: Likeness) -> bool {
+        self.unlike && self.weight_by(likeness) < LIGHT
     }
 }
 

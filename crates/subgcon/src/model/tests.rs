@@ -221,6 +221,13 @@ fn plain_features_weigh_as_likeness_says() {
         let norm = block.iter().map(|x| x * x).sum::<f32>().sqrt();
         assert!((norm - 2.0 * weight).abs() < 1e-4, "{norm}");
     }
+    // Where edges choose much better it would be next to nothing, and has no columns.
+    let with = embed(&model_of, &some, &[3]);
+    model_of.likeness = Some(Likeness { features: 0.1, neighbours: 0.1, slope: 0.1 });
+    let without = embed(&model_of, &some, &[3]);
+    assert_eq!(without.width, with.width - COLUMNS);
+    let others = [&with.values[..12 + COLUMNS], &with.values[12 + 2 * COLUMNS..]].concat();
+    assert_eq!(without.values, others);
     // No node has a neighbour: nothing can be told.
     let alone = graph(&[(3, 3, 1.0)], false, &rows, &settings);
     let found = model(&settings, &alone, &fit(&alone)).likeness;
