@@ -307,6 +307,9 @@ pub enum Source {
     /// The same before the projection subtracts their mean and scales them: how long a
     /// projected row is tells how much of a node lies in the leading directions.
     Projected,
+    /// As many leading directions of the features themselves, which were not smoothed when
+    /// these were sought.
+    Own,
 }
 
 /// Which rows of a context an embedding is made of.

@@ -87,7 +87,7 @@ impl Preset {
                     ..block(Source::Projected, 6.0)
                 };
                 let own =
-                    BlockSettings { smoothing: None, unlike: true, ..block(Source::Features, 1.0) };
+                    BlockSettings { smoothing: None, unlike: true, ..block(Source::Own, 1.0) };
                 Settings {
                     features: FeatureSettings {
                         rows: RowScale::Norm(1.0),

@@ -254,7 +254,7 @@ impl Settings {
                     "it is for a block that is smoothed; give it a smoothing, or leave it out",
                 );
             }
-            if (block.source, block.pick) == (Source::Projected, Pick::Context) {
+            if let (Source::Projected | Source::Own, Pick::Context) = (block.source, block.pick) {
                 return bad(
                     "output.pick",
                     "context".into(),

@@ -224,8 +224,21 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
             .take("output.likeness", &[3])?
             .map(|three| Likeness::of_values([three[0], three[1], three[2]])),
         provenance: config.provenance.clone(),
+        own: None,
         transform,
     };
+    if model.needs_own() {
+        let transform = &model.transform;
+        let shape = transform.vectors.as_ref().map(|vectors| [vectors.rows, vectors.width]);
+        let vectors = match shape {
+            None => None,
+            Some(shape) => match parts.take("output.vectors", &shape)? {
+                Some(values) => Some(Matrix::of(shape[0], shape[1], values)),
+                None => return Err(parts.damaged("output.vectors is missing")),
+            },
+        };
+        model.own = Some(transform.onto(vectors));
+    }
     for (at, block) in settings.output.iter().enumerate() {
         let width = model.block_width(at);
         model.means[at] = parts.take(&format!("output.{at}.mean"), &[width])?;
@@ -286,6 +299,10 @@ fn collect<'a>(model: &'a Model, likeness: Option<&'a [f32; 3]>) -> Collected<'a
     if let Some(vectors) = &transform.vectors {
         let shape = vec![vectors.rows, vectors.width];
         tensors.add("transform.vectors".into(), shape, TensorValuesRef::F32(&vectors.values));
+    }
+    if let Some(vectors) = model.own.as_ref().and_then(|own| own.vectors.as_ref()) {
+        let shape = vec![vectors.rows, vectors.width];
+        tensors.add("output.vectors".into(), shape, TensorValuesRef::F32(&vectors.values));
     }
     for (at, mean) in model.means.iter().enumerate() {
         tensors.vector(&format!("output.{at}.mean"), mean.as_ref());
@@ -350,7 +367,7 @@ pub(super) fn read_encoder(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Preset;
+    use crate::config::{Preset, ProjectionSettings};
 
     /// A model of nothing, two features wide.
     fn model(likeness: [f32; 3]) -> Model {
@@ -371,9 +388,11 @@ mod tests {
             means: Vec::new(),
             likeness: Some(Likeness::of_values(likeness)),
             provenance: Provenance { graph: "x".into(), nodes: 1, steps: 0, step: 0 },
+            own: None,
             settings,
             transform,
         };
+        model.own = model.needs_own().then(|| model.transform.clone());
         let blocks = model.settings.output.iter().enumerate();
         let means = blocks.map(|(at, block)| {
             let width = model.block_width(at);
@@ -398,6 +417,18 @@ mod tests {
             assert_eq!(whole.width(), width);
             assert_eq!(read(&whole).unwrap().0, whole);
         }
+        // Plain features in directions of their own.
+        let mut projected = model(far);
+        let settings = Some(ProjectionSettings { center: false, ..Default::default() });
+        projected.settings.features.projection.clone_from(&settings);
+        projected.transform.settings.projection = settings;
+        projected.transform.vectors = Some(Matrix::of(2, 2, vec![1.0, 0.0, 0.0, 1.0]));
+        let own = Matrix::of(2, 2, vec![0.6, 0.8, -0.8, 0.6]);
+        projected.own = Some(projected.transform.onto(Some(own)));
+        assert_eq!(read(&projected).unwrap().0, projected);
+        projected.own = None;
+        let told = read(&projected).unwrap_err().to_string();
+        assert!(told.contains("output.vectors is missing"), "{told}");
         let told = read(&Model { likeness: None, ..model(far) }).unwrap_err().to_string();
         assert!(told.contains("output.likeness does not fit the settings"), "{told}");
         let mut plain = model(far);

@@ -209,7 +209,13 @@ impl<'a> Embedder<'a> {
             (Source::Projected, Pick::Center) => {
                 model.transform.apply_projection(self.features, nodes)
             }
-            (Source::Projected, Pick::Context) => unreachable!("such settings are refused"),
+            (Source::Own, Pick::Center) => {
+                let own = model.own.as_ref().expect("a model has what its blocks need");
+                own.apply_projection(self.features, nodes)
+            }
+            (Source::Projected | Source::Own, Pick::Context) => {
+                unreachable!("such settings are refused")
+            }
             (Source::Features, Pick::Context) => {
                 let context = Assembler::new(
                     self.adjacency,

@@ -56,7 +56,7 @@ const GENTLE: f64 = 0.2;
 /// Features that choose company no more alike than this say next to nothing.
 const NOISE: f64 = 0.04;
 /// What a block of plain features is multiplied with at most.
-const HEAVIEST: f64 = 4.0;
+const HEAVIEST: f64 = 8.0;
 
 /// How like a node are those that features and edges choose for it?
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,7 +71,7 @@ pub struct Likeness {
 }
 
 impl Likeness {
-    /// What a block of plain features is multiplied with: (f / (2 n))⁴, 4 at most, with f and n
+    /// What a block of plain features is multiplied with: (f / (2 n))⁴, 8 at most, with f and n
     /// the likeness by features and by edges (0 where it is less; what chance may give added
     /// to n), times (0.2 / slope)⁴, 1 at most. Steep, so that it is next to nothing where edges
     /// choose well.

@@ -43,6 +43,8 @@ pub struct Model {
     pub settings: Settings,
     /// What is done to features.
     pub transform: Transform,
+    /// The same onto directions of the features themselves, where a block has them.
+    pub own: Option<Transform>,
     /// From features to rows.
     pub encoder: Encoder<f32>,
     /// Mean row of each output block over the training graph, where it is subtracted.
@@ -66,6 +68,7 @@ impl Model {
         let mut model = Model {
             settings: settings.clone(),
             transform: material.transform.clone(),
+            own: None,
             encoder: trained.encoder,
             means: vec![None; settings.output.len()],
             likeness: None,
@@ -76,9 +79,12 @@ impl Model {
                 step: trained.step,
             },
         };
+        let Material { adjacency, features, transform, .. } = material;
         if settings.output.iter().any(BlockSettings::needs_likeness) {
-            let Material { adjacency, features, transform, .. } = material;
             model.likeness = Some(Likeness::of(adjacency, features, transform));
+        }
+        if model.needs_own() {
+            model.own = Some(transform.own(features, adjacency, settings.seed)?);
         }
         model.means = means::means(&model, material)?;
         Ok(model)
@@ -91,8 +97,14 @@ impl Model {
         }
         match self.settings.output[block].source {
             Source::Encoder => self.settings.encoder.width,
-            Source::Features | Source::Projected => self.transform.output_width(),
+            Source::Features | Source::Projected | Source::Own => self.transform.output_width(),
         }
+    }
+
+    /// Whether a block that has columns is made of features in directions of their own.
+    pub fn needs_own(&self) -> bool {
+        let mut blocks = self.settings.output.iter().enumerate();
+        blocks.any(|(at, block)| block.source == Source::Own && self.block_width(at) > 0)
     }
 
     /// How an output block is smoothed.

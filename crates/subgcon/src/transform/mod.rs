@@ -33,13 +33,14 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::config::FeatureSettings;
+use crate::config::{FeatureSettings, ProjectionSettings};
 use crate::error::{Error, Result};
 use crate::graph::{Adjacency, Features};
 use crate::math::Matrix;
-use crate::progress::Progress;
+use crate::progress::{Progress, Silent};
 
 pub use mask::Mask;
+use projection::project;
 use rows::Scaled;
 
 /// A transform, learnt from one graph and applied to any with the same columns.
@@ -97,7 +98,8 @@ impl Transform {
             let rows = transform.scaled(features);
             let factors = rows.all_factors();
             let rows = Scaled { factors: factors.as_deref(), ..rows };
-            let found = projection::project(projection, &rows, adjacency, seed, progress)?;
+            let smoothing = Some(projection.smoothing);
+            let found = project(projection, smoothing, &rows, adjacency, seed, progress)?;
             // The mean of X̂ V is the mean of X̂, times V.
             let mean = projection.center.then(|| {
                 let mut mean = vec![0f64; found.vectors.width];
@@ -112,6 +114,28 @@ impl Transform {
             transform.singular_values = Some(found.singular_values);
         }
         Ok(transform)
+    }
+
+    /// The same, but onto directions of the features themselves in place of those of smoothed
+    /// ones; as many, zeros where there are fewer. Itself where nothing is projected.
+    pub fn own(&self, features: &Features, adjacency: &Adjacency, seed: u64) -> Result<Transform> {
+        let Some(projection) = &self.settings.projection else { return Ok(self.clone()) };
+        let width = self.output_width();
+        let projection = ProjectionSettings { width, ..projection.clone() };
+        let rows = self.scaled(features);
+        let factors = rows.all_factors();
+        let rows = Scaled { factors: factors.as_deref(), ..rows };
+        let found = project(&projection, None, &rows, adjacency, seed, &Silent)?.vectors;
+        let mut vectors = Matrix::zeros(found.rows, width);
+        for row in 0..found.rows {
+            vectors.row_mut(row)[..found.width].copy_from_slice(found.row(row));
+        }
+        Ok(self.onto(Some(vectors)))
+    }
+
+    /// The same onto other directions, from which nothing is subtracted.
+    pub fn onto(&self, vectors: Option<Matrix<f32>>) -> Transform {
+        Transform { vectors, mean: None, singular_values: None, ..self.clone() }
     }
 
     /// Columns of what it gives.

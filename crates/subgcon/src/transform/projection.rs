@@ -23,7 +23,7 @@ use super::products::{times, transposed_times};
 use super::rows::Scaled;
 use crate::config::ProjectionSettings;
 use crate::error::{Error, Result};
-use crate::graph::{Adjacency, Smoother};
+use crate::graph::{Adjacency, Smoother, Smoothing};
 use crate::math::{Matrix, Write, gemm};
 use crate::progress::Progress;
 use crate::rng::Stream;
@@ -46,9 +46,11 @@ pub(super) struct Projection {
     pub(super) singular_values: Vec<f32>,
 }
 
-/// The leading right singular vectors of Π X̂; fewer than asked for where its rank is lower.
+/// The leading right singular vectors of Π X̂, of X̂ where there is no smoothing; fewer than
+/// asked for where the rank is lower.
 pub(super) fn project(
     settings: &ProjectionSettings,
+    smoothing: Option<Smoothing>,
     rows: &Scaled<'_>,
     adjacency: &Adjacency,
     seed: u64,
@@ -67,8 +69,10 @@ pub(super) fn project(
             let block = (0..width).flat_map(|row| &b.row(row)[columns.clone()]);
             let block = block.map(|&x| x as f32).collect();
             let mut y = times(rows, &Matrix::of(width, columns.len(), block));
-            forward.apply(settings.smoothing, &mut y);
-            backward.apply(settings.smoothing, &mut y);
+            if let Some(smoothing) = smoothing {
+                forward.apply(smoothing, &mut y);
+                backward.apply(smoothing, &mut y);
+            }
             let part = transposed_times(rows, &y);
             for row in 0..width {
                 z.row_mut(row)[columns.clone()].copy_from_slice(part.row(row));

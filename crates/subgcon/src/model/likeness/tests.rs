@@ -137,8 +137,8 @@ fn noise_is_told_from_unlike_neighbours() {
     for (signal, further, astray, least, most, noise) in [
         (2.0, 0, 0.1, 0.0, 0.1, false),
         (0.3, 0, 0.1, 0.0, 0.1, true),
-        (1.0, 1, 0.1, 4.0, 4.0, false),
-        (1.0, 0, 1.0, 4.0, 4.0, false),
+        (1.0, 1, 0.1, 8.0, 8.0, false),
+        (1.0, 0, 1.0, 8.0, 8.0, false),
     ] {
         let (weight, found) = weight(signal, further, astray);
         assert!((least..=most).contains(&weight), "{signal} {further} {astray}: {found:?}");
@@ -210,8 +210,8 @@ fn plain_features_weigh_where_they_choose_better_than_edges() {
     assert!((weight([0.12, 0.1, 0.1]) - 1.0 / 16.0).abs() < 1e-6);
     assert!(weight([0.01, 0.0, 0.0]) < 0.01);
     assert_eq!(weight([-0.1, 0.2, 0.5]), 0.0);
-    // Neighbours of other kinds: no more than 4.
-    assert_eq!(weight([0.5, -0.3, -0.5]), 4.0);
+    // Neighbours of other kinds: no more than 8.
+    assert_eq!(weight([0.5, -0.3, -0.5]), 8.0);
     // But not where neighbours' means are all signal.
-    assert!((weight([0.5, 0.0, 0.4]) - 0.25).abs() < 1e-6);
+    assert!((weight([0.5, 0.0, 0.4]) - 0.5).abs() < 1e-6);
 }

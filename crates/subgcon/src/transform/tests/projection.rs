@@ -92,6 +92,35 @@ fn vectors_and_values_are_those_of_the_exact_decomposition() {
 }
 
 #[test]
+fn own_directions_are_those_of_features_that_are_not_smoothed() {
+    let settings = FeatureSettings { rows: RowScale::Norm(1.0), ..settings(9, PAGERANK) };
+    for sparse in [true, false] {
+        let x = falling(150, 110, 0.85, 4);
+        let (adjacency, _) = graph(150, false, 4);
+        let given = features(&x, sparse);
+        let transform = fit(&settings, &given, &adjacency);
+        let own = transform.own(&given, &adjacency, 3).unwrap();
+        let scaled = scaled(&x, sparse, &settings);
+        let exact = scaled.clone().svd(false, true).v_t.unwrap().transpose();
+        let found = wide(own.vectors.as_ref().unwrap());
+        assert!(sine(&found, &exact.columns(0, 9).clone_owned()) < 1e-2);
+        let nodes: Vec<u32> = (0..150).collect();
+        assert_close(&wide(&own.apply_projection(&given, &nodes)), &(scaled * found), 1e-5);
+        let plain = FeatureSettings { projection: None, ..settings.clone() };
+        let whole = fit(&plain, &given, &adjacency);
+        assert_eq!(whole.own(&given, &adjacency, 3).unwrap(), whole);
+    }
+    // Fewer of their own than asked for: zeros.
+    let x = random(60, 4, 0.8, 7);
+    let (adjacency, _) = graph(60, false, 7);
+    let mut few = fit(&settings, &features(&x, true), &adjacency);
+    few.vectors = Some(Matrix::zeros(4, 6));
+    let own = few.own(&features(&x, true), &adjacency, 3).unwrap().vectors.unwrap();
+    assert_eq!((own.rows, own.width), (4, 6));
+    assert!((0..4).all(|row| own.row(row)[4..] == [0.0, 0.0] && own.row(row)[3] != 0.0));
+}
+
+#[test]
 fn scales_come_before_the_projection() {
     let x = falling(150, 110, 0.85, 8);
     let (adjacency, a) = graph(150, false, 8);
