@@ -420,7 +420,7 @@ mod tests {
     fn a_rough_look_takes_some_nodes_but_all_classes() {
         // Class "b": one training node in a hundred has it; "c": a single one.
         let nodes = 10_000;
-        let member = |node: usize| [1, u8::from(node % 100 == 0), u8::from(node == 77)];
+        let member = |node: usize| [1, u8::from(node.is_multiple_of(100)), u8::from(node == 77)];
         let of = |names: &[&str]| {
             let rows = (0..nodes).flat_map(|node| member(node)[..names.len()].to_vec());
             let names = names.iter().map(|name| (*name).to_owned()).collect();
