@@ -86,19 +86,18 @@ pub(crate) fn train<'py>(
     Ok((model, contexts, losses, retrievals, resumed_from))
 }
 
-/// Those that would have no columns, before columns are shared between the others.
-fn leave_out_light_blocks(
-    settings: &mut Settings,
+/// By what it is told which blocks have no columns, where that may be.
+fn light_blocks(
+    settings: &Settings,
     adjacency: &Adjacency,
     features: &Features,
-) -> Result<()> {
-    if settings.output.iter().any(|block| block.unlike) {
-        let plain = FeatureSettings { projection: None, ..settings.features.clone() };
-        let transform = Transform::fit(&plain, features, adjacency, settings.seed, &Silent)?;
-        let likeness = Likeness::of(adjacency, features, &transform);
-        settings.output.retain(|block| !block.is_nothing(likeness));
+) -> Result<Option<Likeness>> {
+    if !settings.output.iter().any(|block| block.unlike) {
+        return Ok(None);
     }
-    Ok(())
+    let plain = FeatureSettings { projection: None, ..settings.features.clone() };
+    let transform = Transform::fit(&plain, features, adjacency, settings.seed, &Silent)?;
+    Ok(Some(Likeness::of(adjacency, features, &transform)))
 }
 
 fn learn(
@@ -110,9 +109,10 @@ fn learn(
     watch: &Watch,
 ) -> Result<Learnt> {
     let (features, names) = parts.inputs(&settings)?;
+    let mut light = None;
     if let Some(columns) = columns {
-        leave_out_light_blocks(&mut settings, &parts.adjacency, &features)?;
-        widths::share(&mut settings, columns, features.width())?;
+        light = light_blocks(&settings, &parts.adjacency, &features)?;
+        widths::share(&mut settings, light, columns, features.width())?;
     }
     let contexts = match contexts.filter(|given| given.fit(parts, &settings.contexts)) {
         Some(contexts) => contexts,
@@ -121,7 +121,7 @@ fn learn(
     let (adjacency, seed) = (&parts.adjacency, settings.seed);
     let transform = Transform::fit(&settings.features, &features, adjacency, seed, watch)?;
     if let Some(columns) = columns {
-        widths::rest(&mut settings, columns, transform.output_width())?;
+        widths::rest(&mut settings, light, columns, transform.output_width())?;
     }
     settings.validate()?;
     let mut folder = match keep {

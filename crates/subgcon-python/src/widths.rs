@@ -1,17 +1,26 @@
 //! How wide is each block of an embedding of so many columns?
 //!
-//! Blocks share the columns evenly and the encoder takes what is left over; where there are
+//! Blocks that have columns at all share them evenly and the encoder takes what is left over; where there are
 //! fewer columns than blocks, the first blocks get one each. Blocks of features
 //! are as wide as the projection finds directions; where that is less than their share,
 //! the encoder's blocks get the difference.
 
-use subgcon::config::{Settings, Source};
+use subgcon::config::{BlockSettings, Settings, Source};
+use subgcon::model::Likeness;
 use subgcon::{Error, Result};
 
-/// Blocks of the encoder, and blocks of features.
-fn blocks(settings: &Settings) -> (usize, usize) {
-    let learnt = settings.output.iter().filter(|block| block.source == Source::Encoder).count();
-    (learnt, settings.output.len() - learnt)
+/// Blocks of the encoder, and blocks of features that have columns.
+fn blocks(settings: &Settings, likeness: Option<Likeness>) -> (usize, usize) {
+    let (learnt, features): (Vec<_>, Vec<_>) = settings
+        .output
+        .iter()
+        .filter(|block| !is_nothing(block, likeness))
+        .partition(|block| block.source == Source::Encoder);
+    (learnt.len(), features.len())
+}
+
+fn is_nothing(block: &BlockSettings, likeness: Option<Likeness>) -> bool {
+    likeness.is_some_and(|likeness| block.is_nothing(likeness))
 }
 
 fn refuse<T>(total: usize, remedy: String) -> Result<T> {
@@ -19,9 +28,19 @@ fn refuse<T>(total: usize, remedy: String) -> Result<T> {
 }
 
 /// Asks the projection for its share, before features of `columns` columns are projected.
-pub(crate) fn share(settings: &mut Settings, total: usize, columns: usize) -> Result<()> {
-    settings.output.truncate(total);
-    let (encoders, features) = blocks(settings);
+pub(crate) fn share(
+    settings: &mut Settings,
+    likeness: Option<Likeness>,
+    total: usize,
+    columns: usize,
+) -> Result<()> {
+    let mut left = total;
+    settings.output.retain(|block| {
+        let stays = left > 0 || is_nothing(block, likeness);
+        left -= usize::from(stays && !is_nothing(block, likeness));
+        stays
+    });
+    let (encoders, features) = blocks(settings, likeness);
     let count = encoders + features;
     if features == 0 {
         return Ok(());
@@ -44,8 +63,13 @@ pub(crate) fn share(settings: &mut Settings, total: usize, columns: usize) -> Re
 }
 
 /// Gives the encoder what blocks of features leave, which are `found` columns wide.
-pub(crate) fn rest(settings: &mut Settings, total: usize, found: usize) -> Result<()> {
-    let (encoders, features) = blocks(settings);
+pub(crate) fn rest(
+    settings: &mut Settings,
+    likeness: Option<Likeness>,
+    total: usize,
+    found: usize,
+) -> Result<()> {
+    let (encoders, features) = blocks(settings, likeness);
     let left = total.saturating_sub(features * found);
     if encoders == 0 {
         return match features * found == total {

@@ -1,5 +1,7 @@
 """What is odd but right is taken, what is wrong is refused with a remedy."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -184,7 +186,8 @@ def test_an_embedding_is_as_wide_as_was_asked(toy, total):
     found = SubgCon(n_components=total, max_iter=2, random_state=0).fit(toy.X, toy.A)
     assert found.embedding_.shape == (150, total)
     widths = found._model.block_widths
-    assert sum(widths) == total and len(widths) == len(found.settings_["output"]) and min(widths) > 0
+    assert sum(widths) == total and len(widths) == len(found.settings_["output"])
+    assert [width > 0 for width in widths] == [not block["unlike"] for block in found.settings_["output"]], "plain features weigh nothing here"
 
 
 def test_widths_are_shared_evenly_unless_features_are_few(toy):
@@ -197,6 +200,18 @@ def test_widths_are_shared_evenly_unless_features_are_few(toy):
     with pytest.raises(ValueError, match="choose at least 13"):
         widths(12, features={"projection": None})
     assert widths(10, output=[{"source": "encoder"}]) == [10]
-    assert SubgCon(34, max_iter=1, random_state=0).fit(toy.X, toy.A)._model.block_widths == [10, 8, 8, 8]
+    assert SubgCon(34, max_iter=1, random_state=0).fit(toy.X, toy.A)._model.block_widths == [12, 11, 11, 0]
     assert widths(1) == [1], "the first block alone"
     assert widths(9, output=[{"source": "features"}, {"source": "encoder"}, {"source": "features"}]) == [3, 3, 3]
+
+
+def test_plain_features_have_columns_where_neighbours_are_of_other_kinds():
+    rng = np.random.default_rng(0)
+    kinds = np.arange(400) % 4
+    X = (rng.random((400, 40)) < np.where(np.arange(40) // 10 == kinds[:, None], 0.6, 0.05)).astype(np.float32)
+    edges = np.array([(node, other) for node in range(400) for other in rng.choice(np.flatnonzero(kinds == (kinds[node] + 1) % 4), 3)]).T
+    found = SubgCon(34, max_iter=1, random_state=0).fit(X, edges)
+    assert found._model.block_widths == [10, 8, 8, 8]
+    assert np.linalg.norm(found.embedding_[:, -8:], axis=1).mean() > 1
+    again = pickle.loads(pickle.dumps(found))
+    assert np.array_equal(again.transform([5, 3]), found.embedding_[[5, 3]])

@@ -93,22 +93,26 @@ pub(super) struct Difference {
 const ROUGH: usize = 2000;
 
 impl<'a> Measure<'a> {
-    /// The same on some of the nodes, evenly spread, where nodes have several classes and
-    /// these training nodes have all of them.
-    fn rough(&self) -> Option<Measure<'a>> {
+    /// The same on some of the nodes, `most` of each part of a split, where nodes have
+    /// several classes and that are fewer nodes, of which the classes ask the same.
+    fn rough(&self, most: usize) -> Option<Measure<'a>> {
         let Labels::Multi { members, names } = self.labels else { return None };
-        let seen = |split: &Split| {
-            let mut seen = vec![false; names.len()];
+        // Of each class: does a training node have it, is one without it?
+        let asked = |split: &Split| {
+            let mut asked = vec![[false; 2]; names.len()];
             let rows = members.chunks_exact(names.len().max(1)).zip(&split.roles);
             for (row, _) in rows.filter(|(_, role)| **role == Role::Train as u8) {
-                seen.iter_mut().zip(row).for_each(|(seen, &member)| *seen |= member != 0);
+                let classes = asked.iter_mut().zip(row);
+                classes.for_each(|(asked, &member)| asked[usize::from(member != 0)] = true);
             }
-            seen
+            asked
         };
-        let splits: Vec<Split> = self.splits.iter().map(|split| split.thinned(ROUGH)).collect();
-        let same = self.splits.iter().zip(&splits).all(|(all, some)| seen(all) == seen(some));
+        let splits: Vec<Split> = self.splits.iter().map(|split| split.thinned(most)).collect();
+        let mut pairs = self.splits.iter().zip(&splits);
+        let fewer = pairs.clone().any(|(all, some)| all.roles != some.roles);
+        let same = pairs.all(|(all, some)| asked(all) == asked(some));
         let settings = self.settings.clone();
-        same.then_some(Measure { labels: self.labels, splits, settings })
+        (fewer && same).then_some(Measure { labels: self.labels, splits, settings })
     }
 
     /// The same with the values of C that were chosen in a run and their neighbours only.
@@ -221,8 +225,8 @@ fn student(samples: usize) -> f64 {
 /// One run: learns, embeds and measures. With `select_every` the candidate every so many
 /// steps with the best validation figure, the last of equals, is kept; none uses no label before the probe.
 /// Where nodes have several classes a probe takes minutes: candidates are compared on some
-/// of the nodes, after the first with the best one's C and its neighbours only, and the
-/// one that is kept is probed on all.
+/// of the nodes where those will do, after the first with the best one's C and its
+/// neighbours only; the one that is kept is then probed on all nodes.
 pub(super) fn learn(
     settings: &Settings,
     transform: &Transform,
@@ -234,7 +238,8 @@ pub(super) fn learn(
     let mut started = Instant::now();
     let mut train = 0.0;
     let mut trainer = Trainer::new(settings, material)?;
-    let rough = measure.rough();
+    let several = matches!(measure.labels, Labels::Multi { .. });
+    let rough = select_every.and_then(|_| measure.rough(ROUGH));
     let mut best: Option<(Run, Trained)> = None;
     while let Some(report) = trainer.advance()? {
         let last = report.step == settings.training.steps;
@@ -245,11 +250,9 @@ pub(super) fn learn(
             let state = trainer.state();
             let encoder = state.average.unwrap_or(state.encoder);
             let trained = Trained { encoder, step: report.step, looks: Vec::new() };
-            let near = match (&rough, &best) {
-                (Some(rough), Some((best, _))) => Some(rough.around(best)),
-                _ => None,
-            };
-            let by = near.as_ref().or(rough.as_ref()).unwrap_or(measure);
+            let by = rough.as_ref().unwrap_or(measure);
+            let near = best.as_ref().filter(|_| several).map(|(best, _)| by.around(best));
+            let by = near.as_ref().unwrap_or(by);
             let run = measured(settings, trained.clone(), material, ground, by)?;
             let figure = mean(&run.validation);
             if best.as_ref().is_none_or(|(best, _)| figure >= mean(&best.validation)) {
@@ -430,10 +433,13 @@ mod tests {
         let rough = |labels: &Labels| {
             let splits = vec![split.clone()];
             let measure = Measure { labels, splits, settings: ProbeSettings::default() };
-            measure.rough().map(|rough| rough.splits[0].counts())
+            measure.rough(2000).map(|rough| rough.splits[0].counts())
         };
         assert_eq!(rough(&of(&["a", "b"])), Some([2000, 0, 0]));
         assert_eq!(rough(&of(&["a", "b", "c"])), None);
+        let (labels, splits) = (of(&["a", "b"]), vec![split.clone()]);
+        let measure = Measure { labels: &labels, splits, settings: ProbeSettings::default() };
+        assert!(measure.rough(nodes).is_none(), "no fewer nodes");
         assert_eq!(rough(&Labels::from_names(&vec![Some("a"); nodes])), None);
     }
 

@@ -202,17 +202,19 @@ struct Summary {
     embedding_width: usize,
     parameters: usize,
     /// Where the weight or the smoothing of a block depends on it.
-    likeness: Option<Company>,
+    likeness: Option<Alike>,
     seconds: Seconds,
 }
 
 /// Whether features or edges choose like nodes better, and what follows.
 #[derive(Debug, Serialize)]
-struct Company {
+struct Alike {
     features: f32,
     neighbours: f32,
     slope: f32,
     plain_weight: f64,
+    /// Whether plain features are part of the embedding.
+    plain_columns: bool,
     noise: bool,
 }
 
@@ -331,11 +333,15 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         last_retrieval: last.as_ref().map(|report| report.retrieval),
         embedding_width: model.width(),
         parameters,
-        likeness: model.likeness.map(|likeness| Company {
+        likeness: model.likeness.map(|likeness| Alike {
             features: likeness.features,
             neighbours: likeness.neighbours,
             slope: likeness.slope,
             plain_weight: likeness.plain_weight(),
+            plain_columns: settings
+                .output
+                .iter()
+                .any(|block| block.unlike && !block.is_nothing(likeness)),
             noise: likeness.is_noise(),
         }),
         seconds: Seconds {
@@ -373,14 +379,17 @@ fn text(summary: &Summary, store: &Path, model: &Path) -> String {
         text += &format!("; loss {first:.4} to {last:.4}");
     }
     text.push('\n');
-    if let Some(company) = &summary.likeness {
+    if let Some(alike) = &summary.likeness {
         text += &format!(
             "nodes like a node: cosine {:.2} by its features, {:.2} by its edges; plain features \
-             weigh {:.2}{}\n",
-            company.features,
-            company.neighbours,
-            company.plain_weight,
-            if company.noise { ", smoothed ones a step further" } else { "" }
+             {}{}\n",
+            alike.features,
+            alike.neighbours,
+            match alike.plain_columns {
+                true => format!("weigh {:.2}", alike.plain_weight),
+                false => "are left out".to_owned(),
+            },
+            if alike.noise { ", smoothed ones a step further" } else { "" }
         );
     }
     let seconds = &summary.seconds;

@@ -119,9 +119,10 @@ fn training_tells_whether_features_or_edges_find_like_nodes() {
     // The generator joins like nodes.
     let number = |name: &str| found[name].as_f64().unwrap();
     assert!(number("neighbours") > 0.02 && number("slope") > 0.0, "{found}");
-    assert!(number("plain_weight") < 0.5, "{found}");
+    assert!(number("plain_weight") < 0.05 && found["plain_columns"] == false, "{found}");
     let told = place.run(default);
     assert!(told.contains("nodes like a node: cosine"), "{told}");
+    assert!(told.contains("plain features are left out"), "{told}");
     assert!(
         place.json("train g.graph --preset reference --width 8 --steps 2 --json -o r")["likeness"]
             .is_null()

@@ -189,9 +189,13 @@ mod tests {
         for odd in
             ["", "source = \"features\"\nsmoothing = { powers = { steps = 1, weight = 0.5 } }"]
         {
-            let told = refused(&format!("[[output]]\nunlike = true\n{odd}"));
-            assert!(told.starts_with("output.unlike = true"), "{told}");
+            let told = refused(&format!("[[output]]\n[[output]]\nunlike = true\n{odd}"));
+            assert!(told.starts_with("output.unlike = true: it is for a block of"), "{told}");
         }
+        let told = refused("[[output]]\nsource = \"own\"\nunlike = true");
+        assert!(told.starts_with("output.unlike = true: such a block has no columns"), "{told}");
+        let told = refused("[[output]]\nsource = \"own\"\npick = \"context\"");
+        assert!(told.starts_with("output.pick"), "{told}");
         let told = refused("[[output]]\nnoisy_steps = 1");
         assert!(told.starts_with("output.noisy_steps = 1: it is for a block"), "{told}");
         assert!(refused("[[output]]\nweight = 0.0").starts_with("output.weight = 0"));

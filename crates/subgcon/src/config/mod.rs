@@ -341,9 +341,9 @@ pub struct BlockSettings {
     pub norm: Option<f64>,
     /// Multiply rows by this, last of all.
     pub weight: f64,
-    /// And by between 0 and 4, the more the better features choose like nodes in the training
-    /// graph than edges do ([`crate::model::Likeness::plain_weight`]). For features that are
-    /// not smoothed.
+    /// And by between 0 and 8, the more the better features choose like nodes in the training
+    /// graph than edges do ([`crate::model::Likeness::plain_weight`]); it has no columns where
+    /// that is next to nothing. For features that are not smoothed.
     pub unlike: bool,
     /// So many steps of smoothing more where the features of the training graph are mostly
     /// noise ([`crate::model::Likeness::is_noise`]).

@@ -227,6 +227,19 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
         own: None,
         transform,
     };
+    let needed = settings.output.iter().any(BlockSettings::needs_likeness);
+    let finite = |likeness: &Likeness| likeness.values().iter().all(|x| x.is_finite());
+    if needed != model.likeness.is_some() || !model.likeness.as_ref().is_none_or(finite) {
+        return Err(parts.damaged("output.likeness does not fit the settings"));
+    }
+    if config.embedding_width != model.width() {
+        let problem = format!(
+            "it was of {} columns, and this version makes {} of it",
+            config.embedding_width,
+            model.width()
+        );
+        return Err(Error::store(path.join(CONFIG), problem, REMEDY));
+    }
     if model.needs_own() {
         let transform = &model.transform;
         let shape = transform.vectors.as_ref().map(|vectors| [vectors.rows, vectors.width]);
@@ -245,11 +258,6 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
         if (block.center && width > 0) != model.means[at].is_some() {
             return Err(parts.damaged(&format!("output.{at}.mean does not fit the settings")));
         }
-    }
-    let needed = settings.output.iter().any(BlockSettings::needs_likeness);
-    let finite = |likeness: &Likeness| likeness.values().iter().all(|x| x.is_finite());
-    if needed != model.likeness.is_some() || !model.likeness.as_ref().is_none_or(finite) {
-        return Err(parts.damaged("output.likeness does not fit the settings"));
     }
     if let Some(tensor) = parts.tensors.first() {
         return Err(parts.damaged(&format!("holds {:?}, which is not expected", tensor.name)));

@@ -109,13 +109,13 @@ impl<'a> Embedder<'a> {
     }
 
     /// Whether a block's rows take the whole graph.
-    fn is_prepared(&self, block: &BlockSettings) -> bool {
+    fn needs_preparing(&self, block: &BlockSettings) -> bool {
         block.smoothing.is_some() || self.model.settings.company.is_some()
     }
 
     /// Numbers that [`Embedder::prepare`] needs room for.
     pub fn room(&self) -> usize {
-        let prepared = self.blocks().filter(|(_, block)| self.is_prepared(block));
+        let prepared = self.blocks().filter(|(_, block)| self.needs_preparing(block));
         let width: usize = prepared.map(|(at, _)| self.model.block_width(at)).sum();
         width * self.adjacency.nodes()
     }
@@ -131,7 +131,7 @@ impl<'a> Embedder<'a> {
         let smoother = Smoother::new(self.adjacency);
         let mut rest = room;
         for (at, block) in self.blocks() {
-            if !self.is_prepared(block) {
+            if !self.needs_preparing(block) {
                 continue;
             }
             let width = self.model.block_width(at);
@@ -158,11 +158,14 @@ impl<'a> Embedder<'a> {
         }
         let Some(settings) = self.model.settings.company else { return };
         let spans = self.compared();
+        let width = spans.iter().map(|(_, span)| span.len()).sum();
         let rows = |some: &[u32]| {
             let parts = spans.iter().filter_map(|(block, _)| self.prepared[*block].as_ref());
-            let parts: Vec<Matrix<f32>> = parts.map(|tiles| tiles.rows(some)).collect();
-            let lines = (0..some.len()).flat_map(|row| parts.iter().map(move |part| part.row(row)));
-            side_by_side(some.len(), lines)
+            let (mut rows, mut start) = (Matrix::zeros(some.len(), width), 0);
+            for tiles in parts {
+                start = tiles.read(some, &mut rows, start);
+            }
+            rows
         };
         let company = Company::find(settings, nodes, rows, progress);
         progress.begin("mixing columns", self.model.width() as u64, "columns");
@@ -308,10 +311,13 @@ impl<'a> Embedder<'a> {
         }
         let Some(settings) = self.model.settings.company else { return };
         let spans = self.compared();
+        let width = spans.iter().map(|(_, span)| span.len()).sum();
         let rows = |some: &[u32]| {
             let rows = some.iter().map(|&node| out.row(node as usize));
             let lines = rows.flat_map(|row| spans.iter().map(|(_, span)| &row[span.clone()]));
-            side_by_side(some.len(), lines)
+            let mut values = Vec::with_capacity(some.len() * width);
+            lines.for_each(|line| values.extend_from_slice(line));
+            Matrix::of(some.len(), width, values)
         };
         Company::find(settings, nodes, rows, progress).mix(out);
     }
@@ -339,7 +345,7 @@ impl<'a> Embedder<'a> {
                 let rows = match &self.prepared[at] {
                     Some(tiles) => tiles.rows(nodes),
                     None => {
-                        assert!(!self.is_prepared(block), "prepare() comes first");
+                        assert!(!self.needs_preparing(block), "prepare() comes first");
                         self.plain(at, nodes)
                     }
                 };
@@ -373,11 +379,4 @@ impl<'a> Embedder<'a> {
             Status::Ok
         }
     }
-}
-
-/// Rows whose parts follow each other in `parts`.
-fn side_by_side<'a>(rows: usize, parts: impl Iterator<Item = &'a [f32]>) -> Matrix<f32> {
-    let mut values = Vec::new();
-    parts.for_each(|part| values.extend_from_slice(part));
-    Matrix::of(rows, values.len() / rows.max(1), values)
 }

@@ -19,7 +19,8 @@ use crate::graph::Smoothing;
 use crate::train::{Material, Trained};
 use crate::transform::Transform;
 
-/// A block that weighs no more than this says next to nothing.
+/// A block of which no more than this is left by likeness has no columns, and one whose rows
+/// are no longer has no say in who is like whom.
 const LIGHT: f64 = 0.05;
 
 /// Where a model comes from.
@@ -136,9 +137,9 @@ impl BlockSettings {
         if self.unlike { self.weight * likeness.plain_weight() } else { self.weight }
     }
 
-    /// Whether likeness makes it so light that it gets no columns.
+    /// Whether likeness leaves so little of it that it gets no columns.
     pub fn is_nothing(&self, likeness: Likeness) -> bool {
-        self.unlike && self.weight_by(likeness) < LIGHT
+        self.unlike && likeness.plain_weight() < LIGHT
     }
 }
 

@@ -35,7 +35,7 @@ fn settings(kind: EncoderKind, layers: usize, projected: bool) -> Settings {
         center,
         norm,
         weight: if norm.is_some() { 1.0 } else { 0.5 },
-        unlike: source == Source::Features && smoothing.is_none(),
+        unlike: false,
         noisy_steps: 0,
     };
     let pagerank = Some(Smoothing::PageRank { steps: 4, restart: 0.2 });
@@ -46,6 +46,8 @@ fn settings(kind: EncoderKind, layers: usize, projected: bool) -> Settings {
         block(Source::Features, Pick::Center, pagerank, true, None),
         block(Source::Features, Pick::Context, None, false, Some(2.0)),
         block(Source::Projected, Pick::Center, powers, false, None),
+        block(Source::Own, Pick::Center, None, true, Some(0.5)),
+        block(Source::Own, Pick::Center, powers, true, None),
     ];
     settings
 }
@@ -120,7 +122,8 @@ fn all_nodes_at_once_are_the_same_in_several_chunks_and_tiles() {
     let mut settings = Preset::Default.settings();
     settings.contexts.size = 4;
     settings.encoder.width = 70;
-    settings.features.projection = None;
+    settings.features.projection.as_mut().unwrap().width = 70;
+    settings.output[3].unlike = false;
     let mut stream = Stream::new(3, "test", 0);
     let hub = (1..nodes as u32).map(|node| (0, node, 1.0));
     let ring = (0..nodes as u32).map(|node| (node, (node + 1) % nodes as u32, 1.0));
@@ -200,7 +203,8 @@ fn noise_is_smoothed_further() {
 /// The block of plain features, whose norm is 2, weighs as much as likeness says.
 #[test]
 fn plain_features_weigh_as_likeness_says() {
-    let settings = settings(EncoderKind::Mlp, 1, false);
+    let mut settings = settings(EncoderKind::Mlp, 1, false);
+    settings.output[3].unlike = true;
     let rows: Vec<Vec<f32>> =
         (0..NODES).map(|node| (0..COLUMNS).map(|c| (node * c % 5) as f32).collect()).collect();
     let fit = |graph: &Graph| {

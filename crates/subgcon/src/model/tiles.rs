@@ -31,15 +31,23 @@ impl<'a> Tiles<'a> {
     /// Those of some nodes.
     pub(super) fn rows(&self, some: &[u32]) -> Matrix<f32> {
         let mut rows = Matrix::zeros(some.len(), self.width);
-        for (at, tile) in self.values.chunks(self.nodes * TILE).enumerate() {
-            let (start, columns) = (at * TILE, tile.len() / self.nodes);
+        self.read(some, &mut rows, 0);
+        rows
+    }
+
+    /// Those of some nodes, into columns from `first` on; returns the column after them.
+    pub(super) fn read(&self, some: &[u32], rows: &mut Matrix<f32>, first: usize) -> usize {
+        let mut start = first;
+        for tile in self.values.chunks(self.nodes * TILE) {
+            let columns = tile.len() / self.nodes;
             for (row, &node) in some.iter().enumerate() {
                 let from = node as usize * columns;
                 rows.row_mut(row)[start..start + columns]
                     .copy_from_slice(&tile[from..from + columns]);
             }
+            start += columns;
         }
-        rows
+        start
     }
 
     /// Sets all rows; `make` gives those of some nodes, and may read their rows as they were.

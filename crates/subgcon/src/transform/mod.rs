@@ -56,7 +56,7 @@ pub struct Transform {
     /// (width), where columns are standardised and dense: their mean.
     pub shift: Option<Vec<f32>>,
     /// (width, projected width), orthonormal columns. Fewer than asked for where the
-    /// smoothed features have a lower rank.
+    /// smoothed features have a lower rank. Of those of [`Transform::own`] the last may be zero.
     pub vectors: Option<Matrix<f32>>,
     /// (projected width): singular values of the smoothed features, falling.
     pub singular_values: Option<Vec<f32>>,
@@ -135,7 +135,15 @@ impl Transform {
 
     /// The same onto other directions, from which nothing is subtracted.
     pub fn onto(&self, vectors: Option<Matrix<f32>>) -> Transform {
-        Transform { vectors, mean: None, singular_values: None, ..self.clone() }
+        Transform {
+            settings: self.settings.clone(),
+            width: self.width,
+            scale: self.scale.clone(),
+            shift: self.shift.clone(),
+            vectors,
+            singular_values: None,
+            mean: None,
+        }
     }
 
     /// Columns of what it gives.

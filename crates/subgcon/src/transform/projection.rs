@@ -60,8 +60,10 @@ pub(super) fn project(
     let count = (settings.width + EXTRA).min(width).min(nodes);
     let blocks = count.div_ceil(COLUMNS) as u64;
     progress.begin("projecting features", blocks * (settings.rounds as u64 + 1), "blocks");
-    let forward = Smoother::new(adjacency);
-    let backward = forward.transposed();
+    let smoothers = smoothing.map(|smoothing| {
+        let forward = Smoother::new(adjacency);
+        (smoothing, forward.transposed(), forward)
+    });
     let product = |b: &Matrix<f64>| {
         let mut z = Matrix::zeros(width, b.width);
         for start in (0..b.width).step_by(COLUMNS) {
@@ -69,9 +71,9 @@ pub(super) fn project(
             let block = (0..width).flat_map(|row| &b.row(row)[columns.clone()]);
             let block = block.map(|&x| x as f32).collect();
             let mut y = times(rows, &Matrix::of(width, columns.len(), block));
-            if let Some(smoothing) = smoothing {
-                forward.apply(smoothing, &mut y);
-                backward.apply(smoothing, &mut y);
+            if let Some((smoothing, backward, forward)) = &smoothers {
+                forward.apply(*smoothing, &mut y);
+                backward.apply(*smoothing, &mut y);
             }
             let part = transposed_times(rows, &y);
             for row in 0..width {
