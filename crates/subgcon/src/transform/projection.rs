@@ -8,8 +8,9 @@
 //! 2. `rounds` times B ← orthonormal(M B);
 //! 3. BᵀM B = U Λ Uᵀ (Rayleigh–Ritz), V = the first k columns of B U, singular values √Λ.
 //!
-//! So M is applied `rounds` + 1 times. V is orthonormal and not whitened: X̂ V keeps the
-//! lengths that X̂ has in these directions.
+//! So M is applied `rounds` + 1 times, and twice where B has as many columns as there are
+//! features. V is orthonormal and not whitened: X̂ V keeps the lengths that X̂ has in these
+//! directions.
 //!
 //! M B is made 64 columns at a time, since Π takes every column by itself: memory is
 //! a few matrices of (nodes, 64) and of (width, k), whatever X̂ is. Products with X̂ and
@@ -59,7 +60,9 @@ pub(super) fn project(
     let (nodes, width) = (rows.features.nodes(), rows.features.width());
     let count = (settings.width + EXTRA).min(width).min(nodes);
     let blocks = count.div_ceil(COLUMNS) as u64;
-    progress.begin("projecting features", blocks * (settings.rounds as u64 + 1), "blocks");
+    // A basis of all there is has nothing to converge to: one round puts strong before weak.
+    let rounds = if count == width { settings.rounds.min(1) } else { settings.rounds };
+    progress.begin("projecting features", blocks * (rounds as u64 + 1), "blocks");
     let smoothers = smoothing.map(|smoothing| {
         let forward = Smoother::new(adjacency);
         (smoothing, forward.transposed(), forward)
@@ -93,7 +96,7 @@ pub(super) fn project(
         }
     };
     let mut basis = start(width, count, seed);
-    for round in 0..settings.rounds {
+    for round in 0..rounds {
         let mut stream = Stream::new(seed, "projection-fill", round as u64);
         basis = orthonormal(&product(&basis)?, &mut stream);
     }
