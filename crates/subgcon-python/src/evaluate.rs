@@ -53,7 +53,9 @@ pub(crate) fn evaluate(
         .map(|(name, roles)| Ok(Split { name, roles: lend::<u8, Ix1>(&roles)?.0.to_vec() }));
     let mut splits = splits.collect::<PyResult<Vec<Split>>>()?;
     let mut settings = ProbeSettings { normalise, standardise, ..ProbeSettings::default() };
-    settings.grid = strengths.unwrap_or(settings.grid);
+    if let Some(strengths) = strengths {
+        settings = settings.with_grid(strengths);
+    }
     let report = run(py, jobs, None, move |watch| {
         let embeddings = Matrix::of(shape[0], shape[1], values.to_vec());
         let (count, train, validation) = random;

@@ -9,7 +9,7 @@ use numpy::PyArray1;
 use numpy::ndarray::Ix1;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes};
-use subgcon::config::{FeatureSettings, Settings};
+use subgcon::config::{BlockSettings, FeatureSettings, Settings};
 use subgcon::graph::{Adjacency, Features};
 use subgcon::io::embeddings::{EmbeddingFormat, EmbeddingRows, EmbeddingWriter};
 use subgcon::io::model::{read_model, write_model};
@@ -92,7 +92,7 @@ fn light_blocks(
     adjacency: &Adjacency,
     features: &Features,
 ) -> Result<Option<Likeness>> {
-    if !settings.output.iter().any(|block| block.unlike) {
+    if !settings.output.iter().any(BlockSettings::needs_likeness) {
         return Ok(None);
     }
     let plain = FeatureSettings { projection: None, ..settings.features.clone() };
@@ -121,7 +121,8 @@ fn learn(
     let (adjacency, seed) = (&parts.adjacency, settings.seed);
     let transform = Transform::fit(&settings.features, &features, adjacency, seed, watch)?;
     if let Some(columns) = columns {
-        widths::rest(&mut settings, light, columns, transform.output_width())?;
+        let most_own = features.width().min(adjacency.nodes());
+        widths::rest(&mut settings, light, columns, transform.output_width(), most_own)?;
     }
     settings.validate()?;
     let mut folder = match keep {

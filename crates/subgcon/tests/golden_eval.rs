@@ -132,6 +132,8 @@ fn whole_probes() {
             standardise: case["standardise"].as_bool().unwrap(),
             tolerance: 1e-8,
             steps: 20_000,
+            // The grid that scikit-learn was given, and no further.
+            further: Vec::new(),
             ..ProbeSettings::default()
         };
         let split = Split { name: "golden".into(), roles };

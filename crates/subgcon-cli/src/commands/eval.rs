@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// Bring columns to mean 0 and deviation 1 over the training nodes first
     #[arg(long)]
     standardise: bool,
-    /// The only C, instead of choosing one of 0.001 to 1000 on the validation nodes
+    /// The only C, instead of choosing one of 0.001 to 1000 (and above, while that helps) on the validation nodes
     #[arg(long, value_name = "C")]
     strength: Option<f64>,
     /// One JSON object instead of text
@@ -116,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         ..ProbeSettings::default()
     };
     if let Some(strength) = arguments.strength {
-        settings.grid = vec![strength];
+        settings = settings.with_grid(vec![strength]);
     }
     let mut reports = BTreeMap::new();
     for split in &splits {

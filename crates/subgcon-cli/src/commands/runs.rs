@@ -117,13 +117,13 @@ impl<'a> Measure<'a> {
 
     /// The same with the values of C that were chosen in a run and their neighbours only.
     fn around(&self, run: &Run) -> Measure<'a> {
-        let grid = &self.settings.grid;
+        let grid = [&self.settings.grid[..], &self.settings.further].concat();
         let near = |at: usize| {
             let neighbours = &grid[at.saturating_sub(1)..(at + 2).min(grid.len())];
             neighbours.iter().any(|c| run.c.contains(c))
         };
         let grid = (0..grid.len()).filter(|&at| near(at)).map(|at| grid[at]).collect();
-        let settings = ProbeSettings { grid, ..self.settings.clone() };
+        let settings = self.settings.clone().with_grid(grid);
         Measure { labels: self.labels, splits: self.splits.clone(), settings }
     }
 
@@ -410,7 +410,11 @@ mod tests {
     #[test]
     fn later_candidates_are_probed_around_the_best_c() {
         let labels = Labels::from_names(&[Some("a"), Some("b")]);
-        let settings = ProbeSettings { grid: vec![0.1, 1.0, 10.0, 100.0], ..Default::default() };
+        let settings = ProbeSettings {
+            grid: vec![0.1, 1.0, 10.0],
+            further: vec![100.0],
+            ..Default::default()
+        };
         let measure = Measure { labels: &labels, splits: Vec::new(), settings };
         let grid = |c: &[f64]| measure.around(&Run { c: c.to_vec(), ..run(&[0.5]) }).settings.grid;
         assert_eq!(grid(&[1.0]), [0.1, 1.0, 10.0]);

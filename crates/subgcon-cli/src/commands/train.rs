@@ -389,7 +389,11 @@ fn text(summary: &Summary, store: &Path, model: &Path) -> String {
                 true => format!("weigh {:.2}", alike.plain_weight),
                 false => "are left out".to_owned(),
             },
-            if alike.noise { ", smoothed ones a step further" } else { "" }
+            if alike.noise {
+                ", smoothed ones a step further and answers to random questions beside"
+            } else {
+                ""
+            }
         );
     }
     let seconds = &summary.seconds;

@@ -194,6 +194,12 @@ mod tests {
         }
         let told = refused("[[output]]\nsource = \"own\"\nunlike = true");
         assert!(told.starts_with("output.unlike = true: such a block has no columns"), "{told}");
+        let told = refused("[[output]]\nnoisy_only = true");
+        assert!(told.starts_with("output.noisy_only = true: such a block has"), "{told}");
+        let told = refused("[[output]]\nsource = \"random\"\ncolumns = 0");
+        assert!(told.starts_with("output.columns = 0: choose"), "{told}");
+        let told = refused("[[output]]\nsource = \"random\"\npick = \"context\"");
+        assert!(told.starts_with("output.pick"), "{told}");
         let told = refused("[[output]]\nsource = \"own\"\npick = \"context\"");
         assert!(told.starts_with("output.pick"), "{told}");
         let told = refused("[[output]]\nnoisy_steps = 1");

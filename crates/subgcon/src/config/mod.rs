@@ -307,9 +307,12 @@ pub enum Source {
     /// The same before the projection subtracts their mean and scales them: how long a
     /// projected row is tells how much of a node lies in the leading directions.
     Projected,
-    /// As many leading directions of the features themselves, which were not smoothed when
-    /// these were sought.
+    /// Leading directions of the features themselves, which were not smoothed when these were
+    /// sought.
     Own,
+    /// Answers of the features, as they are before a projection, to random questions: sums with
+    /// random signs, cut off at zero.
+    Random,
 }
 
 /// Which rows of a context an embedding is made of.
@@ -322,6 +325,9 @@ pub enum Pick {
     Context,
 }
 
+/// Columns of a block that says for itself how many it has, unless told.
+const COLUMNS: usize = 448;
+
 /// One block of an embedding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -330,6 +336,9 @@ pub struct BlockSettings {
     pub source: Source,
     /// The centre's row, or a sum over the context.
     pub pick: Pick,
+    /// Columns, with the sources `own` (no more than there are features or nodes) and `random`;
+    /// all blocks of the former are as wide as the widest.
+    pub columns: usize,
     /// Scale rows to norm 1 before they are smoothed. A contrast of cosines learns
     /// directions; without this long rows would speak for their neighbours.
     pub unit_rows: bool,
@@ -348,12 +357,14 @@ pub struct BlockSettings {
     /// So many steps of smoothing more where the features of the training graph are mostly
     /// noise ([`crate::model::Likeness::is_noise`]).
     pub noisy_steps: u32,
+    /// It has columns only where the features of the training graph are mostly noise.
+    pub noisy_only: bool,
 }
 
 impl BlockSettings {
     /// Whether what it comes to depends on how alike the nodes of the training graph are.
     pub fn needs_likeness(&self) -> bool {
-        self.unlike || self.noisy_steps > 0
+        self.unlike || self.noisy_only || self.noisy_steps > 0
     }
 }
 
@@ -452,6 +463,7 @@ impl Default for BlockSettings {
         BlockSettings {
             source: Source::Encoder,
             pick: Pick::Center,
+            columns: COLUMNS,
             unit_rows: false,
             smoothing: None,
             center: false,
@@ -459,6 +471,7 @@ impl Default for BlockSettings {
             weight: 1.0,
             unlike: false,
             noisy_steps: 0,
+            noisy_only: false,
         }
     }
 }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     AugmentationSettings, BlockSettings, CompanySettings, Decay, Directions, EncoderKind,
     EncoderSettings, FeatureSettings, Negatives, ObjectiveKind, ObjectiveSettings,
-    OptimizerSettings, Pick, ProjectionSettings, ReadoutSettings, RowScale, Settings, Similarity,
-    Source, TrainingSettings,
+    OptimizerSettings, ProjectionSettings, ReadoutSettings, RowScale, Settings, Similarity, Source,
+    TrainingSettings,
 };
 use crate::context::{ContextSettings, Method};
 use crate::graph::Smoothing;
@@ -64,14 +64,12 @@ impl Preset {
                 let pagerank = Smoothing::PageRank { steps: 15, restart: 0.15 };
                 let block = |source, weight| BlockSettings {
                     source,
-                    pick: Pick::Center,
                     unit_rows: source == Source::Encoder,
                     smoothing: Some(pagerank),
                     center: true,
                     norm: Some(1.0),
                     weight,
-                    unlike: false,
-                    noisy_steps: 0,
+                    ..BlockSettings::default()
                 };
                 // Two steps and no less: what is two steps away is not outshone by the node itself.
                 let near = BlockSettings {
@@ -88,6 +86,12 @@ impl Preset {
                 };
                 let own =
                     BlockSettings { smoothing: None, unlike: true, ..block(Source::Own, 1.0) };
+                // Where features say little by themselves, much of them together.
+                let random = BlockSettings {
+                    smoothing: Some(Smoothing::Walk { steps: 1 }),
+                    noisy_only: true,
+                    ..block(Source::Random, 0.7)
+                };
                 Settings {
                     features: FeatureSettings {
                         rows: RowScale::Norm(1.0),
@@ -122,7 +126,7 @@ impl Preset {
                         ..plain.optimizer
                     },
                     training: TrainingSettings { steps: 60, batch: 200, ..plain.training },
-                    output: vec![block(Source::Encoder, 1.0), near, lengths, own],
+                    output: vec![block(Source::Encoder, 1.0), near, lengths, own, random],
                     company: Some(CompanySettings::default()),
                     ..plain
                 }

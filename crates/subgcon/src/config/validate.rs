@@ -220,9 +220,10 @@ impl Settings {
         if self.output.is_empty() {
             return bad("output", "[]".into(), "an embedding needs at least one block");
         }
-        if self.output.iter().all(|block| block.unlike) {
+        if self.output.iter().all(|block| block.unlike || block.noisy_only) {
+            let unlike = self.output.iter().any(|block| block.unlike);
             return bad(
-                "output.unlike",
+                if unlike { "output.unlike" } else { "output.noisy_only" },
                 "true".into(),
                 "such a block has no columns in many graphs; give the output another one",
             );
@@ -254,11 +255,20 @@ impl Settings {
                     "it is for a block that is smoothed; give it a smoothing, or leave it out",
                 );
             }
-            if let (Source::Projected | Source::Own, Pick::Context) = (block.source, block.pick) {
+            let counts = matches!(block.source, Source::Own | Source::Random);
+            if counts && !(1..=MOST).contains(&block.columns) {
+                return bad(
+                    "output.columns",
+                    block.columns.to_string(),
+                    "choose between 1 and 65536",
+                );
+            }
+            let plain = matches!(block.source, Source::Projected | Source::Own | Source::Random);
+            if plain && block.pick == Pick::Context {
                 return bad(
                     "output.pick",
                     "context".into(),
-                    "a block of projected features is of centres; choose center, or source features",
+                    "a block of such features is of centres; choose center, or source features",
                 );
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! L-BFGS (Nocedal, 1980): the direction is −H g, H the inverse Hessian as the last
 //! [`HISTORY`] pairs s = x' − x, y = g' − g show it, found by the two-loop recursion
-//! from γ I with γ = s·y / y·y. The step t along it is 1, or less until
+//! from γ H₀ with γ = s·y / y·H₀y; H₀ is I unless the caller knows better. The step t along it is 1, or less until
 //!
 //! f(t) ≤ f(0) + 1e-4 t f'(0),
 //!
@@ -27,8 +27,12 @@ const IDLE: usize = 100;
 /// When to stop.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stop {
-    /// At this largest |gradient|.
+    /// At this largest |gradient|,
     pub(super) tolerance: f64,
+    /// and where ½ g·Hg, the descent that is left as far as H can tell, is no more than
+    /// this share of the value. Worth something where H₀ is: from a ball, H does not know of
+    /// long flat ways before it went them.
+    pub(super) left: f64,
     /// After this many steps.
     pub(super) steps: usize,
     /// How far a value may be from the true one, as a share of it.
@@ -41,30 +45,48 @@ pub(super) struct Found {
     /// Largest |gradient|.
     pub(super) gradient: f64,
     pub(super) steps: usize,
+    /// Whether it is where the caller wanted to stop.
+    pub(super) done: bool,
 }
 
+/// What is known of the curvature beforehand.
+pub(super) type Known<'a> = &'a dyn Fn(&mut [f64]);
+
 /// Moves `x` to where `function` is least; it writes the gradient and gives the value.
-/// `history` may come from another function that is curved much the same.
+/// `history` may come from another function that is curved much the same; `known` turns g
+/// into H₀ g.
 pub(super) fn minimise(
     x: &mut Vec<f64>,
     history: &mut History,
     stop: Stop,
+    known: Option<Known<'_>>,
     mut function: impl FnMut(&[f64], &mut [f64]) -> f64,
 ) -> Found {
     let mut gradient = vec![0.0; x.len()];
     let mut value = function(x, &mut gradient);
     let (mut next, mut next_gradient) = (x.clone(), gradient.clone());
     let (mut steps, mut idle, mut least) = (0, 0, f64::INFINITY);
-    while steps < stop.steps && idle < IDLE && largest(&gradient) > stop.tolerance {
-        let mut direction = history.direction(&gradient);
+    let done = loop {
+        let small = largest(&gradient) <= stop.tolerance;
+        if small && stop.left == f64::INFINITY {
+            break true;
+        }
+        if steps == stop.steps || idle == IDLE {
+            break false;
+        }
+        let mut direction = history.direction(&gradient, known);
         let mut slope = dot(&direction, &gradient);
         // Rounding can turn the direction uphill: the memory is wrong then.
-        if slope >= 0.0 {
+        if slope > 0.0 {
             history.0.clear();
-            direction = history.direction(&gradient);
+            direction = history.direction(&gradient, known);
             slope = dot(&direction, &gradient);
         }
-        let first = if history.is_empty() { 1.0 / slope.abs().sqrt().max(1.0) } else { 1.0 };
+        if small && -slope / 2.0 <= stop.left * value.abs() {
+            break true;
+        }
+        let alone = history.is_empty() && known.is_none();
+        let first = if alone { 1.0 / slope.abs().sqrt().max(1.0) } else { 1.0 };
         let line = Line { value, slope, rounding: stop.rounding };
         let found = line.search(first, |t| {
             for ((next, x), d) in next.iter_mut().zip(x.iter()).zip(&direction) {
@@ -75,7 +97,7 @@ pub(super) fn minimise(
         });
         let Some((found, only_slope)) = found else {
             if history.is_empty() {
-                break;
+                break false;
             }
             history.0.clear();
             continue;
@@ -88,8 +110,8 @@ pub(super) fn minimise(
         let gradient = largest(&gradient);
         idle = if gradient < least { 0 } else { idle + usize::from(only_slope) };
         least = least.min(gradient);
-    }
-    Found { gradient: largest(&gradient), steps }
+    };
+    Found { gradient: largest(&gradient), steps, done }
 }
 
 /// A line from the present place along a direction.
@@ -144,16 +166,23 @@ impl History {
         self.0.push((s, y, 1.0 / product));
     }
 
-    /// −H g.
-    fn direction(&self, gradient: &[f64]) -> Vec<f64> {
+    /// −H g. Without pairs nothing is known of γ, which is 1.
+    fn direction(&self, gradient: &[f64], known: Option<Known<'_>>) -> Vec<f64> {
         let mut q: Vec<f64> = gradient.iter().map(|g| -g).collect();
         let mut shares = [0.0; HISTORY];
         for (share, (s, y, inverse)) in shares[..self.0.len()].iter_mut().zip(&self.0).rev() {
             *share = inverse * dot(s, &q);
             add(&mut q, -*share, y);
         }
+        if let Some(known) = known {
+            known(&mut q);
+        }
         if let Some((_, y, inverse)) = self.0.last() {
-            let gamma = 1.0 / (inverse * dot(y, y));
+            let mut turned = y.clone();
+            if let Some(known) = known {
+                known(&mut turned);
+            }
+            let gamma = 1.0 / (inverse * dot(y, &turned));
             q.iter_mut().for_each(|q| *q *= gamma);
         }
         for (share, (s, y, inverse)) in shares.iter().zip(&self.0) {
@@ -190,13 +219,13 @@ fn largest(gradient: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    const STOP: Stop = Stop { tolerance: 1e-9, steps: 500, rounding: 1e-15 };
+    const STOP: Stop = Stop { tolerance: 1e-9, steps: 500, left: f64::INFINITY, rounding: 1e-15 };
 
     #[test]
     fn a_quadratic_bowl_has_its_minimum_where_it_was_put() {
         // Σ k² (x_k − k)² / 2, k = 1 … 30: condition 900. SciPy's takes 215 steps.
         let mut x = vec![0.0; 30];
-        let found = minimise(&mut x, &mut History::default(), STOP, |x, gradient| {
+        let found = minimise(&mut x, &mut History::default(), STOP, None, |x, gradient| {
             let mut value = 0.0;
             for (at, (x, g)) in x.iter().zip(gradient).enumerate() {
                 let k = at as f64 + 1.0;
@@ -213,7 +242,7 @@ mod tests {
     fn a_bent_valley_is_followed_to_its_end() {
         // Rosenbrock: the minimum is (1, 1), by hand.
         let mut x = vec![-1.2, 1.0];
-        let found = minimise(&mut x, &mut History::default(), STOP, |x, gradient| {
+        let found = minimise(&mut x, &mut History::default(), STOP, None, |x, gradient| {
             let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
             gradient[0] = -2.0 * a - 400.0 * x[0] * b;
             gradient[1] = 200.0 * b;
@@ -226,7 +255,7 @@ mod tests {
     #[test]
     fn a_minimum_that_is_given_is_left_alone() {
         let mut x = vec![3.0];
-        let found = minimise(&mut x, &mut History::default(), STOP, |x, gradient| {
+        let found = minimise(&mut x, &mut History::default(), STOP, None, |x, gradient| {
             gradient[0] = x[0] - 3.0;
             (x[0] - 3.0).powi(2) / 2.0
         });
@@ -236,7 +265,7 @@ mod tests {
     #[test]
     fn no_number_is_never_taken_for_a_minimum() {
         let mut x = vec![1.0];
-        let found = minimise(&mut x, &mut History::default(), STOP, |_, gradient| {
+        let found = minimise(&mut x, &mut History::default(), STOP, None, |_, gradient| {
             gradient[0] = f64::NAN;
             f64::NAN
         });

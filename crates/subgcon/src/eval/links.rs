@@ -9,7 +9,7 @@ use hashbrown::HashSet;
 use serde::Serialize;
 
 use super::checks::{self, refuse};
-use super::logistic::{Logistic, LogisticSettings};
+use super::logistic::{Fitting, Logistic, LogisticSettings};
 use super::metrics;
 use super::rows::length;
 use crate::error::{Error, Result};
@@ -323,10 +323,11 @@ pub fn link_probe(embeddings: &Matrix<f32>, split: &LinkSplit) -> Result<LinkPro
     rows.values.iter_mut().for_each(|x| *x = (f64::from(*x) * scale) as f32);
     let edges = split.train.edges.len();
     let targets: Vec<u32> = (0..pairs.len()).map(|at| u32::from(at < edges)).collect();
+    let fitting = Fitting::one(&rows, &targets, 2);
     let mut previous: Option<Logistic> = None;
     for c in HADAMARD {
         let settings = LogisticSettings { c, ..LogisticSettings::default() };
-        let fit = Logistic::fit(&rows, &targets, 2, &settings, previous.as_ref())?;
+        let fit = fitting.fit(&settings, previous.as_ref())?;
         let scores = |pairs: &[(u32, u32)]| {
             let some = pairs.chunks(SCORED);
             some.flat_map(|some| fit.scores(&products(embeddings, some, scale)).values).collect()

@@ -9,6 +9,7 @@
 //! | `draw` | which nodes train, validate and test, where nobody has said? |
 //! | `logistic` | which class does a linear model see in a row? |
 //! | `likelihood` | how badly do weights explain classes, and which way is better? |
+//! | `metric` | along which weights is that steep, before a step is taken? |
 //! | `lbfgs` | where is a smooth convex function least? |
 //! | `rows` | how do embeddings become rows that are fitted? |
 //! | `span` | do fewer columns tell a linear model the same? |
@@ -49,6 +50,7 @@ mod lbfgs;
 mod likelihood;
 pub mod links;
 pub mod logistic;
+mod metric;
 pub mod metrics;
 pub mod neighbours;
 pub mod probe;

@@ -1,6 +1,6 @@
 //! How much of the labels can a linear model read from embeddings?
 //!
-//! For each c of a grid, from the smallest up, a [`Logistic`] is fitted to the training
+//! For each c of a grid, from the smallest up (and on above it while that helps), a [`Logistic`] is fitted to the training
 //! nodes, starting from the one before; the c that is best on the validation nodes is kept
 //! (least surprise, see `surprise`, then largest accuracy; or largest micro-F1 where a
 //! node may have several classes; the smaller c where two are as good), and its model is shown the test nodes
@@ -31,6 +31,9 @@ pub struct ProbeSettings {
     pub standardise: bool,
     /// Values of c to choose from.
     pub grid: Vec<f64>,
+    /// Values above those, rising, each tried where the one before it was the best so far:
+    /// thousands of short rows want a larger c than any that a hundred rows could use.
+    pub further: Vec<f64>,
     /// As in [`LogisticSettings`]. It is absolute: embeddings much smaller than one should
     /// be normalised or standardised.
     pub tolerance: f64,
@@ -46,6 +49,7 @@ impl Default for ProbeSettings {
             normalise: false,
             standardise: false,
             grid: ProbeSettings::decades(),
+            further: vec![1e4, 1e5, 1e6],
             tolerance,
             steps,
         }
@@ -63,12 +67,18 @@ impl ProbeSettings {
         (-6..=6).map(|half| 10f64.powf(f64::from(half) / 2.0)).collect()
     }
 
+    /// The same with these values of c and no others.
+    #[must_use]
+    pub fn with_grid(self, grid: Vec<f64>) -> ProbeSettings {
+        ProbeSettings { grid, further: Vec::new(), ..self }
+    }
+
     /// Whether they can be used.
     pub fn validate(&self) -> Result<()> {
         if self.grid.is_empty() {
             return Err(Error::setting("grid", "[]", "give at least one value of c"));
         }
-        self.grid.iter().try_for_each(|&c| self.logistic(c).validate())
+        self.grid.iter().chain(&self.further).try_for_each(|&c| self.logistic(c).validate())
     }
 
     fn logistic(&self, c: f64) -> LogisticSettings {
@@ -133,8 +143,9 @@ pub fn probe(
     settings.validate()?;
     checks::embeddings(embeddings, labels.nodes(), "labels")?;
     let parts = Parts::of(labels, split)?;
-    if parts.validation.is_empty() && settings.grid.len() > 1 {
-        let problem = format!("no validation nodes to choose one of {} c by", settings.grid.len());
+    let choice = settings.grid.len() + settings.further.len();
+    if parts.validation.is_empty() && choice > 1 {
+        let problem = format!("no validation nodes to choose one of {choice} c by");
         let place = format!("split {}", shown(&split.name));
         return Err(refuse(&place, problem, "assign some, or give a single c"));
     }
@@ -149,10 +160,17 @@ pub fn probe(
     let train = rows.of(&parts.train);
     let mut grid = settings.grid.clone();
     grid.sort_by(f64::total_cmp);
-    let (mut tried, mut previous): (_, Option<Logistic>) = (Vec::new(), None);
+    let (mut tried, mut previous): (Vec<Tried>, Option<Logistic>) = (Vec::new(), None);
     let mut best: Option<(f64, (f64, f64), Logistic)> = None;
-    for c in grid {
-        let fit = task.fit(&train, &parts.train, &settings.logistic(c), previous.as_ref())?;
+    let fitting = task.fitting(&train, &parts.train);
+    let certain = grid.len();
+    for (at, c) in grid.into_iter().chain(settings.further.iter().copied()).enumerate() {
+        let still_best =
+            tried.last().zip(best.as_ref()).is_some_and(|(last, (best, ..))| last.c == *best);
+        if at >= certain && !still_best {
+            break;
+        }
+        let fit = fitting.fit(&settings.logistic(c), previous.as_ref())?;
         let judged = (!parts.validation.is_empty())
             .then(|| task.figures_and_surprise(&fit, &rows, &parts.validation));
         let (validation, surprise) = match judged {

@@ -5,7 +5,7 @@
 //! to is always answered so.
 
 use super::checks::{Parts, refuse};
-use super::logistic::{Logistic, LogisticSettings, classes_of};
+use super::logistic::{Fitting, Logistic, classes_of};
 use super::metrics;
 use super::probe::Figures;
 use super::rows::Rows;
@@ -72,24 +72,16 @@ impl<'a> Task<'a> {
         }
     }
 
-    pub(super) fn fit(
-        &self,
-        rows: &Matrix<f32>,
-        nodes: &[u32],
-        settings: &LogisticSettings,
-        start: Option<&Logistic>,
-    ) -> Result<Logistic> {
+    /// Rows of nodes, to be fitted to what the nodes' labels ask.
+    pub(super) fn fitting<'r>(&self, rows: &'r Matrix<f32>, nodes: &[u32]) -> Fitting<'r> {
         match self {
-            Task::One { count, .. } => {
-                Logistic::fit(rows, &self.truth(nodes), *count, settings, start)
-            }
+            Task::One { count, .. } => Fitting::one(rows, &self.truth(nodes), *count),
             Task::Several { members, asked, constant } => {
                 let row = |&node: &u32| {
                     let start = node as usize * constant.len();
                     asked.iter().map(move |class| members[start + class])
                 };
-                let targets: Vec<u8> = nodes.iter().flat_map(row).collect();
-                Logistic::fit_members(rows, &targets, asked.len(), settings, start)
+                Fitting::several(rows, nodes.iter().flat_map(row).collect(), asked.len())
             }
         }
     }

@@ -52,6 +52,12 @@ pub enum Smoothing {
         /// Share of the original rows.
         weight: f64,
     },
+    /// Pᵏ H with P = D̂⁻¹ (A + I): means over a node and its neighbours, each counting the
+    /// same (by its weight), however many neighbours it has itself.
+    Walk {
+        /// Number of steps.
+        steps: u32,
+    },
 }
 
 impl Smoothing {
@@ -70,6 +76,7 @@ impl Smoothing {
             Smoothing::Powers { steps, weight } => {
                 Smoothing::Powers { steps: steps.saturating_add(by), weight }
             }
+            Smoothing::Walk { steps } => Smoothing::Walk { steps: steps.saturating_add(by) },
         }
     }
 
@@ -78,6 +85,7 @@ impl Smoothing {
         let (steps, share) = match *self {
             Smoothing::PageRank { steps, restart } => (steps, restart),
             Smoothing::Powers { steps, weight } => (steps, weight),
+            Smoothing::Walk { steps } => (steps, 0.0),
         };
         if steps == 0 {
             return Err(Error::setting("smoothing.steps", steps, "choose at least 1 step"));
@@ -100,6 +108,8 @@ pub struct Smoother {
     adjacency: Adjacency,
     /// D̂^-½, (nodes).
     scale: Array<f32>,
+    /// Whether it is the transposed of a graph's.
+    turned: bool,
 }
 
 impl Smoother {
@@ -115,17 +125,17 @@ impl Smoother {
                 (1.0 / (1.0 + sum).sqrt()) as f32
             })
             .collect();
-        Smoother { adjacency: adjacency.clone(), scale: scale.into() }
+        Smoother { adjacency: adjacency.clone(), scale: scale.into(), turned: false }
     }
 
-    /// Âᵀ. The same for an undirected graph; the arcs of a directed one are copied,
-    /// turned round.
+    /// Âᵀ, and Pᵀ. The arcs of a directed graph are copied, turned round.
     #[must_use]
     pub fn transposed(&self) -> Smoother {
-        if !self.adjacency.directed {
-            return self.clone();
-        }
-        Smoother { adjacency: reversed(&self.adjacency), scale: self.scale.clone() }
+        let adjacency = match self.adjacency.directed {
+            true => reversed(&self.adjacency),
+            false => self.adjacency.clone(),
+        };
+        Smoother { adjacency, scale: self.scale.clone(), turned: !self.turned }
     }
 
     /// Columns that are best smoothed together: of a small graph some for each thread.
@@ -163,7 +173,7 @@ impl Smoother {
             });
             let lines = rows.values.par_chunks_mut(rows.width).enumerate();
             lines.with_min_len(NODES).for_each(|(node, row)| {
-                let back = 1.0 / self.scale[node];
+                let back = 1.0 / self.turn(smoothing, node);
                 for (columns, place) in blocks.iter().zip(&places) {
                     let row = row[columns.clone()].iter_mut();
                     row.zip(place.here.row(node)).for_each(|(x, smoothed)| *x = back * smoothed);
@@ -172,7 +182,8 @@ impl Smoother {
         }
     }
 
-    /// D̂^-½ times some of the columns, smoothed, to `place.here`; a task takes so many nodes.
+    /// [`Smoother::turn`] times some of the columns, smoothed, to `place.here`; a task takes so
+    /// many nodes.
     fn smoothed(
         &self,
         smoothing: Smoothing,
@@ -186,7 +197,7 @@ impl Smoother {
         [&mut *here, there].into_iter().for_each(|matrix| reshape(matrix, rows.rows, width));
         let lines = here.values.par_chunks_mut(width).enumerate().with_min_len(nodes);
         lines.for_each(|(node, here)| {
-            let (scale, given) = (self.scale[node], &rows.row(node)[columns.clone()]);
+            let (scale, given) = (self.turn(smoothing, node), &rows.row(node)[columns.clone()]);
             here.iter_mut().zip(given).for_each(|(to, x)| *to = scale * x);
         });
         match smoothing {
@@ -221,6 +232,24 @@ impl Smoother {
                 }
                 std::mem::swap(here, beside);
             }
+            Smoothing::Walk { steps } => {
+                let scale = self.scales(1.0);
+                for _ in 0..steps {
+                    self.product(here, (&scale, None), there, None, nodes);
+                    std::mem::swap(here, there);
+                }
+            }
+        }
+    }
+
+    /// What a node's row is multiplied by at the start, and divided by at the end, so that every
+    /// step is D̂⁻¹ (A + I): D̂^-½ for Â, 1 for P, D̂⁻¹ for Pᵀ.
+    fn turn(&self, smoothing: Smoothing, node: usize) -> f32 {
+        let scale = self.scale[node];
+        match (smoothing, self.turned) {
+            (Smoothing::PageRank { .. } | Smoothing::Powers { .. }, _) => scale,
+            (Smoothing::Walk { .. }, false) => 1.0,
+            (Smoothing::Walk { .. }, true) => scale * scale,
         }
     }
 

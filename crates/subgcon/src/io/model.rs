@@ -242,7 +242,8 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
     }
     if model.needs_own() {
         let transform = &model.transform;
-        let shape = transform.vectors.as_ref().map(|vectors| [vectors.rows, vectors.width]);
+        let own_width = model.own_width();
+        let shape = transform.vectors.as_ref().map(|_| [transform.width, own_width]);
         let vectors = match shape {
             None => None,
             Some(shape) => match parts.take("output.vectors", &shape)? {
@@ -395,7 +396,7 @@ mod tests {
             encoder: Encoder::new(&settings.encoder, 2, 0),
             means: Vec::new(),
             likeness: Some(Likeness::of_values(likeness)),
-            provenance: Provenance { graph: "x".into(), nodes: 1, steps: 0, step: 0 },
+            provenance: Provenance { graph: "x".into(), nodes: 9, steps: 0, step: 0 },
             own: None,
             settings,
             transform,
@@ -441,7 +442,7 @@ mod tests {
         assert!(told.contains("output.likeness does not fit the settings"), "{told}");
         let mut plain = model(far);
         for block in &mut plain.settings.output {
-            (block.unlike, block.noisy_steps) = (false, 0);
+            (block.unlike, block.noisy_steps, block.noisy_only) = (false, 0, false);
         }
         let told = read(&plain).unwrap_err().to_string();
         assert!(told.contains("output.likeness does not fit the settings"), "{told}");

@@ -216,7 +216,11 @@ impl<'a> Embedder<'a> {
                 let own = model.own.as_ref().expect("a model has what its blocks need");
                 own.apply_projection(self.features, nodes)
             }
-            (Source::Projected | Source::Own, Pick::Context) => {
+            (Source::Random, Pick::Center) => {
+                let seed = model.settings.seed;
+                model.transform.answers(self.features, nodes, block.columns, seed)
+            }
+            (Source::Projected | Source::Own | Source::Random, Pick::Context) => {
                 unreachable!("such settings are refused")
             }
             (Source::Features, Pick::Context) => {

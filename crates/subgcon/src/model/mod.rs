@@ -85,7 +85,8 @@ impl Model {
             model.likeness = Some(Likeness::of(adjacency, features, transform));
         }
         if model.needs_own() {
-            model.own = Some(transform.own(features, adjacency, settings.seed)?);
+            let width = model.own_width();
+            model.own = Some(transform.own(features, adjacency, width, settings.seed)?);
         }
         model.means = means::means(&model, material)?;
         Ok(model)
@@ -98,7 +99,9 @@ impl Model {
         }
         match self.settings.output[block].source {
             Source::Encoder => self.settings.encoder.width,
-            Source::Features | Source::Projected | Source::Own => self.transform.output_width(),
+            Source::Features | Source::Projected => self.transform.output_width(),
+            Source::Own => self.own_width(),
+            Source::Random => self.settings.output[block].columns,
         }
     }
 
@@ -106,6 +109,17 @@ impl Model {
     pub fn needs_own(&self) -> bool {
         let mut blocks = self.settings.output.iter().enumerate();
         blocks.any(|(at, block)| block.source == Source::Own && self.block_width(at) > 0)
+    }
+
+    /// Directions of the features themselves: as many as asked for, or as there can be.
+    pub fn own_width(&self) -> usize {
+        if self.settings.features.projection.is_none() {
+            return self.transform.output_width();
+        }
+        let nodes = usize::try_from(self.provenance.nodes).unwrap_or(usize::MAX);
+        let own = self.settings.output.iter().filter(|block| block.source == Source::Own);
+        let asked = own.map(|block| block.columns).max().unwrap_or(0);
+        asked.min(self.transform.width).min(nodes)
     }
 
     /// How an output block is smoothed.
@@ -139,7 +153,8 @@ impl BlockSettings {
 
     /// Whether likeness leaves so little of it that it gets no columns.
     pub fn is_nothing(&self, likeness: Likeness) -> bool {
-        self.unlike && likeness.plain_weight() < LIGHT
+        let light = self.unlike && likeness.plain_weight() < LIGHT;
+        light || self.noisy_only && !likeness.is_noise()
     }
 }
 

@@ -35,8 +35,8 @@ fn settings(kind: EncoderKind, layers: usize, projected: bool) -> Settings {
         center,
         norm,
         weight: if norm.is_some() { 1.0 } else { 0.5 },
-        unlike: false,
-        noisy_steps: 0,
+        columns: 7,
+        ..BlockSettings::default()
     };
     let pagerank = Some(Smoothing::PageRank { steps: 4, restart: 0.2 });
     let powers = Some(Smoothing::Powers { steps: 3, weight: 0.5 });
@@ -47,6 +47,8 @@ fn settings(kind: EncoderKind, layers: usize, projected: bool) -> Settings {
         block(Source::Features, Pick::Context, None, false, Some(2.0)),
         block(Source::Projected, Pick::Center, powers, false, None),
         block(Source::Own, Pick::Center, None, true, Some(0.5)),
+        block(Source::Random, Pick::Center, Some(Smoothing::Walk { steps: 2 }), true, Some(1.0)),
+        block(Source::Random, Pick::Center, None, true, None),
         block(Source::Own, Pick::Center, powers, true, None),
     ];
     settings
@@ -236,6 +238,37 @@ fn plain_features_weigh_as_likeness_says() {
     let alone = graph(&[(3, 3, 1.0)], false, &rows, &settings);
     let found = model(&settings, &alone, &fit(&alone)).likeness;
     assert_eq!(found, Some(Likeness { features: 0.0, neighbours: 0.0, slope: 0.0 }));
+}
+
+#[test]
+fn questions_are_asked_where_features_are_noise() {
+    let rows: Vec<Vec<f32>> = (0..NODES)
+        .map(|node| (0..COLUMNS).map(|c| ((node * 5 + c * 3) % 7) as f32 - 1.0).collect())
+        .collect();
+    let mut settings = settings(EncoderKind::Mlp, 1, false);
+    let random = BlockSettings {
+        source: Source::Random,
+        columns: 70,
+        noisy_only: true,
+        ..BlockSettings::default()
+    };
+    settings.output = vec![BlockSettings::default(), random];
+    let graph = graph(&[(0, 1, 1.0), (1, 2, 1.0)], false, &rows, &settings);
+    let transform =
+        Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent).unwrap();
+    let mut model = model(&settings, &graph, &transform);
+    let columns = |features: f32, model: &mut Model| {
+        model.likeness = Some(Likeness { features, neighbours: 0.0, slope: 0.0 });
+        (model.block_width(1), model.width())
+    };
+    // Nothing is known of so few nodes; half of the features tells the other; it does not.
+    assert_eq!(columns(0.0, &mut model), (0, 6));
+    assert_eq!(columns(0.3, &mut model), (0, 6));
+    assert_eq!(columns(0.01, &mut model), (70, 76));
+    let answers = transform.answers(&graph.features, &[3, 1], 70, settings.seed);
+    let found = embed(&model, &graph, &[3, 1]);
+    assert_eq!(&found.row(0)[6..], answers.row(0));
+    assert_eq!(&found.row(1)[6..], answers.row(1));
 }
 
 #[test]

@@ -21,6 +21,7 @@
 //! | `projection.rs` | which directions matter? with `products.rs`, `orthonormal.rs` |
 //! | `inputs.rs` | what does the encoder get for some nodes? |
 //! | `halves.rs` | what do two halves of a node's features say, each without the other? |
+//! | `questions.rs` | what do random questions say of a node's features? |
 
 mod columns;
 mod halves;
@@ -29,6 +30,7 @@ mod mask;
 mod orthonormal;
 mod products;
 mod projection;
+mod questions;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -116,11 +118,16 @@ impl Transform {
         Ok(transform)
     }
 
-    /// The same, but onto directions of the features themselves in place of those of smoothed
-    /// ones; as many, zeros where there are fewer. Itself where nothing is projected.
-    pub fn own(&self, features: &Features, adjacency: &Adjacency, seed: u64) -> Result<Transform> {
+    /// The same, but onto so many directions of the features themselves in place of those of
+    /// smoothed ones; zeros where there are fewer. Itself where nothing is projected.
+    pub fn own(
+        &self,
+        features: &Features,
+        adjacency: &Adjacency,
+        width: usize,
+        seed: u64,
+    ) -> Result<Transform> {
         let Some(projection) = &self.settings.projection else { return Ok(self.clone()) };
-        let width = self.output_width();
         let projection = ProjectionSettings { width, ..projection.clone() };
         let rows = self.scaled(features);
         let factors = rows.all_factors();

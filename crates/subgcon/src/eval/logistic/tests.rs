@@ -121,3 +121,83 @@ fn settings_outside_their_range_are_refused() {
     let fit = Logistic::fit(&x, &y, 3, &LogisticSettings { steps: 1, ..tight(1.0) }, None);
     assert!(!fit.unwrap().converged);
 }
+
+/// Twelve columns of sizes 1 to 10⁻³ that hang together, and three classes among them.
+fn flat_ways(count: usize) -> (Matrix<f32>, Vec<u32>) {
+    let mut stream = Stream::new(5, "flat", 0);
+    let mut values = Vec::new();
+    let mut y = Vec::new();
+    for _ in 0..count {
+        let common = stream.normal();
+        let row: Vec<f64> = (0..12).map(|_| stream.normal()).collect();
+        y.push((row[11] > 0.4) as u32 + (row[11] + row[3] > 0.0) as u32);
+        let size = |at: usize| 10f64.powf(-(at as f64) / 11.0 * 3.0);
+        values.extend(row.iter().enumerate().map(|(at, x)| (size(at) * (x + common)) as f32));
+    }
+    (Matrix::of(count, 12, values), y)
+}
+
+#[test]
+fn a_metric_leads_to_the_same_weights_in_fewer_steps() {
+    // 12 columns for 3 classes: a metric costs four passes and is found at once. Repeated
+    // columns of zeros leave too few rows a column for one.
+    let (x, y) = flat_ways(600);
+    let wide: Vec<f32> = x.values.chunks(12).flat_map(|x| [x, &[0.0; 150]].concat()).collect();
+    let wide = Matrix::of(600, 162, wide);
+    assert!(Fitting::one(&x, &y, 3).price() == Some(4));
+    assert!(Fitting::one(&wide, &y, 3).price().is_none());
+    for c in [1.0, 30.0, 1000.0] {
+        let fast = Logistic::fit(&x, &y, 3, &tight(c), None).unwrap();
+        let patient = LogisticSettings { steps: 50_000, ..tight(c) };
+        let slow = Logistic::fit(&wide, &y, 3, &patient, None).unwrap();
+        assert!(fast.converged && slow.converged, "{c}: {} {}", fast.gradient, slow.gradient);
+        let (fast_scores, slow_scores) = (fast.scores(&x), slow.scores(&wide));
+        let largest = slow_scores.values.iter().fold(0.0, |m: f64, z| m.max(z.abs()));
+        for (fast, slow) in fast_scores.values.iter().zip(&slow_scores.values) {
+            assert!((fast - slow).abs() < 1e-4 * largest, "c = {c}: {fast} {slow}");
+        }
+        assert!(fast.steps < slow.steps, "c = {c}: {} {}", fast.steps, slow.steps);
+    }
+}
+
+#[test]
+fn a_small_derivative_is_not_taken_for_the_end_of_a_flat_way() {
+    // From the fit at one c to that at a thousand times as much, with the usual tolerance.
+    let (x, y) = flat_ways(4000);
+    let usual = LogisticSettings::default();
+    let objective = |fit: &Logistic, c: f64| {
+        let scores = fit.scores(&x);
+        let loss = |z: &[f64], y: u32| z.iter().map(|z| z.exp()).sum::<f64>().ln() - z[y as usize];
+        let losses: f64 = (0..4000).map(|row| loss(scores.row(row), y[row])).sum();
+        c * losses + fit.coefficients.values.iter().map(|w| w * w).sum::<f64>() / 2.0
+    };
+    let fitting = Fitting::one(&x, &y, 3);
+    let first = fitting.fit(&LogisticSettings { c: 1.0, ..usual }, None).unwrap();
+    let found = fitting.fit(&LogisticSettings { c: 1e3, ..usual }, Some(&first)).unwrap();
+    let exact = fitting.fit(&tight(1e3), None).unwrap();
+    let (found, exact) = (objective(&found, 1e3), objective(&exact, 1e3));
+    assert!(found < exact * 1.0001, "{found} {exact}");
+}
+
+#[test]
+fn a_costly_metric_waits_until_it_is_needed() {
+    // 80 columns for one output: 80 passes. The weak columns carry the class.
+    let mut stream = Stream::new(6, "wait", 0);
+    let y: Vec<u32> = (0..400).map(|row| row % 2).collect();
+    let size = |at: usize| if at < 40 { 1.0 } else { 1e-3 };
+    let value = |row: usize, at: usize, stream: &mut Stream| {
+        let class = if at >= 40 { 0.4 * (row % 2) as f64 } else { 0.0 };
+        (size(at) * (class + stream.normal())) as f32
+    };
+    let x: Vec<f32> = (0..400 * 80).map(|at| value(at / 80, at % 80, &mut stream)).collect();
+    let x = Matrix::of(400, 80, x);
+    let fitting = Fitting::one(&x, &y, 2);
+    assert_eq!(fitting.price(), Some(80));
+    let easy = fitting.fit(&LogisticSettings { c: 1e-3, ..Default::default() }, None).unwrap();
+    assert!(easy.converged && fitting.moments.get().is_none());
+    let hard = fitting.fit(&tight(1e5), None).unwrap();
+    assert!(hard.converged && fitting.moments.get().is_some(), "{} steps", hard.steps);
+    let few = LogisticSettings { steps: 80, ..tight(1e5) };
+    let few = Fitting::one(&x, &y, 2).fit(&few, None).unwrap();
+    assert!(!few.converged && few.steps == 80);
+}

@@ -76,6 +76,30 @@ fn the_c_is_kept_that_surprises_least() {
 }
 
 #[test]
+fn larger_c_are_tried_while_they_are_better() {
+    // Three classes in rows so short that weights of 10⁴ are needed, and noise among them.
+    let mut stream = crate::rng::Stream::new(3, "short", 0);
+    let value = |at: usize| if at / 4 % 3 == at % 4 { 1.0 } else { 0.0 };
+    let values: Vec<f64> = (0..300 * 4).map(|at| value(at) + 0.5 * stream.normal()).collect();
+    let found = |size: f64| {
+        let x = Matrix::of(300, 4, values.iter().map(|x| (x * size) as f32).collect());
+        let settings = ProbeSettings { tolerance: 1e-9, ..ProbeSettings::default() };
+        probe(&x, &labels(300, 3), &split(300), &settings).unwrap()
+    };
+    let (short, usual) = (found(1e-3), found(1.0));
+    // c x² is what counts: a thousandth of the size, a million times the c.
+    let tried: Vec<f64> = short.tried.iter().map(|tried| tried.c).collect();
+    assert_eq!(tried[..7], ProbeSettings::decades()[..]);
+    assert!(tried.len() > 7 && short.c > 1e3, "{short:?}");
+    assert!(short.tried[6].surprise > short.tried[7].surprise);
+    // One more than the best is tried, unless there is none.
+    let best = tried.iter().position(|&c| c == short.c).unwrap();
+    assert_eq!(tried.len(), (best + 2).min(10));
+    assert_eq!(usual.tried.len(), 7, "{usual:?}");
+    assert!(usual.c < 1e3);
+}
+
+#[test]
 fn of_equally_good_c_the_smaller_one_is_kept() {
     // Sides of a line: every c is perfect.
     let x = Matrix::of(90, 1, (0..90).map(|node| (node % 2) as f32 - 0.5).collect());
@@ -124,7 +148,8 @@ fn wide_rows_are_told_apart_as_if_they_were_fitted_whole() {
         for c in [0.01, 1.0, 100.0] {
             let settings = LogisticSettings { c, tolerance: 1e-9, steps: 10_000 };
             let scores = |rows: &Rows<'_>| {
-                let fit = task.fit(&rows.of(&parts.train), &parts.train, &settings, None).unwrap();
+                let train = rows.of(&parts.train);
+                let fit = task.fitting(&train, &parts.train).fit(&settings, None).unwrap();
                 assert!(fit.converged, "{}", fit.gradient);
                 fit.scores(&rows.of(&all)).values
             };
@@ -143,10 +168,10 @@ fn one_c_needs_no_validation_nodes() {
     split.roles.iter_mut().filter(|role| **role == VALIDATION).for_each(|role| *role = 0);
     assert_eq!(
         refusal(&x, &labels, &split),
-        "split \"thirds\": no validation nodes to choose one of 7 c by; assign some, or give a \
+        "split \"thirds\": no validation nodes to choose one of 10 c by; assign some, or give a \
          single c"
     );
-    let settings = ProbeSettings { grid: vec![1.0], ..ProbeSettings::default() };
+    let settings = ProbeSettings::default().with_grid(vec![1.0]);
     assert_eq!(probe(&x, &labels, &split, &settings).unwrap().validation, None);
 }
 
@@ -224,7 +249,7 @@ fn what_cannot_be_probed_is_refused_by_name() {
         refusal(&x, &one, &thirds),
         "labels: training nodes are all of one class; assign training nodes of at least two classes"
     );
-    let none = ProbeSettings { grid: Vec::new(), ..ProbeSettings::default() };
+    let none = ProbeSettings::default().with_grid(Vec::new());
     let error = probe(&x, &good, &thirds, &none).unwrap_err().to_string();
     assert_eq!(error, "grid = []: give at least one value of c");
 }

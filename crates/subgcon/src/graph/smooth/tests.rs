@@ -83,6 +83,7 @@ fn naive(a: &[Vec<f64>], smoothing: Smoothing, rows: &Matrix<f64>) -> Matrix<f64
             }
             mixed(weight, rows, (1.0 - weight) / f64::from(steps), &sum)
         }
+        Smoothing::Walk { steps } => (0..steps).fold(rows.clone(), |h, _| times(a, &h)),
     }
 }
 
@@ -120,6 +121,21 @@ proptest! {
             let mut found = rows.clone();
             smoother.transposed().apply(smoothing, &mut found);
             assert_close(&found, &naive(&transposed, smoothing, &rows.cast()));
+        }
+        // P, row by row: what is left of a node's row after it is divided by its sum.
+        let p: Vec<Vec<f64>> = (0..nodes)
+            .map(|u| {
+                let entry = |v: usize| f64::from(weights[u][v]) + f64::from(u8::from(u == v));
+                let sum: f64 = (0..nodes).map(entry).sum();
+                (0..nodes).map(|v| entry(v) / sum).collect()
+            })
+            .collect();
+        let turned: Vec<Vec<f64>> =
+            (0..nodes).map(|u| (0..nodes).map(|v| p[v][u]).collect()).collect();
+        for (smoother, p) in [(smoother.clone(), p), (smoother.transposed(), turned)] {
+            let mut found = rows.clone();
+            smoother.apply(Smoothing::Walk { steps: 3 }, &mut found);
+            assert_close(&found, &naive(&p, Smoothing::Walk { steps: 3 }, &rows.cast()));
         }
         let mut found = rows.clone();
         smoother.apply(Smoothing::Powers { steps: 1, weight: 0.0 }, &mut found);

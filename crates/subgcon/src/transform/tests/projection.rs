@@ -4,6 +4,7 @@ use super::*;
 
 const PAGERANK: Smoothing = Smoothing::PageRank { steps: 15, restart: 0.15 };
 const POWERS: Smoothing = Smoothing::Powers { steps: 4, weight: 0.3 };
+const WALK: Smoothing = Smoothing::Walk { steps: 2 };
 
 /// Π, dense, by its definition.
 fn smoothing(a: &Dense, smoothing: Smoothing) -> Dense {
@@ -19,6 +20,9 @@ fn smoothing(a: &Dense, smoothing: Smoothing) -> Dense {
         Smoothing::Powers { steps, weight } => {
             let powers = (1..=steps).map(|k| a.pow(k)).sum::<Dense>();
             identity * weight + powers * ((1.0 - weight) / f64::from(steps))
+        }
+        Smoothing::Walk { steps } => {
+            Dense::from_fn(nodes, nodes, |u, v| with_self[(u, v)] / (root[u] * root[u])).pow(steps)
         }
     }
 }
@@ -79,6 +83,8 @@ fn vectors_and_values_are_those_of_the_exact_decomposition() {
         (true, true, PAGERANK),
         (true, true, POWERS),
         (false, false, POWERS),
+        (true, false, WALK),
+        (false, true, WALK),
         (false, true, PAGERANK),
     ]
     .into_iter()
@@ -99,7 +105,7 @@ fn own_directions_are_those_of_features_that_are_not_smoothed() {
         let (adjacency, _) = graph(150, false, 4);
         let given = features(&x, sparse);
         let transform = fit(&settings, &given, &adjacency);
-        let own = transform.own(&given, &adjacency, 3).unwrap();
+        let own = transform.own(&given, &adjacency, 9, 3).unwrap();
         let scaled = scaled(&x, sparse, &settings);
         let exact = scaled.clone().svd(false, true).v_t.unwrap().transpose();
         let found = wide(own.vectors.as_ref().unwrap());
@@ -108,14 +114,14 @@ fn own_directions_are_those_of_features_that_are_not_smoothed() {
         assert_close(&wide(&own.apply_projection(&given, &nodes)), &(scaled * found), 1e-5);
         let plain = FeatureSettings { projection: None, ..settings.clone() };
         let whole = fit(&plain, &given, &adjacency);
-        assert_eq!(whole.own(&given, &adjacency, 3).unwrap(), whole);
+        assert_eq!(whole.own(&given, &adjacency, 9, 3).unwrap(), whole);
     }
     // Fewer of their own than asked for: zeros.
     let x = random(60, 4, 0.8, 7);
     let (adjacency, _) = graph(60, false, 7);
     let mut few = fit(&settings, &features(&x, true), &adjacency);
     few.vectors = Some(Matrix::zeros(4, 6));
-    let own = few.own(&features(&x, true), &adjacency, 3).unwrap().vectors.unwrap();
+    let own = few.own(&features(&x, true), &adjacency, 6, 3).unwrap().vectors.unwrap();
     assert_eq!((own.rows, own.width), (4, 6));
     assert!((0..4).all(|row| own.row(row)[4..] == [0.0, 0.0] && own.row(row)[3] != 0.0));
 }
