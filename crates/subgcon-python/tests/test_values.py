@@ -187,7 +187,8 @@ def test_an_embedding_is_as_wide_as_was_asked(toy, total):
     assert found.embedding_.shape == (150, total)
     widths = found._model.block_widths
     assert sum(widths) == total and len(widths) == len(found.settings_["output"])
-    assert [width > 0 for width in widths] == [not block["unlike"] for block in found.settings_["output"]], "plain features weigh nothing here"
+    there = [not (block["unlike"] or block["noisy_only"]) for block in found.settings_["output"]]
+    assert [width > 0 for width in widths] == there, "plain features weigh nothing here, and are no noise"
 
 
 def test_widths_are_shared_evenly_unless_features_are_few(toy):
@@ -200,7 +201,7 @@ def test_widths_are_shared_evenly_unless_features_are_few(toy):
     with pytest.raises(ValueError, match="choose at least 13"):
         widths(12, features={"projection": None})
     assert widths(10, output=[{"source": "encoder"}]) == [10]
-    assert SubgCon(34, max_iter=1, random_state=0).fit(toy.X, toy.A)._model.block_widths == [12, 11, 11, 0]
+    assert SubgCon(34, max_iter=1, random_state=0).fit(toy.X, toy.A)._model.block_widths == [12, 11, 11, 0, 0]
     assert widths(1) == [1], "the first block alone"
     assert widths(9, output=[{"source": "features"}, {"source": "encoder"}, {"source": "features"}]) == [3, 3, 3]
 
@@ -211,7 +212,18 @@ def test_plain_features_have_columns_where_neighbours_are_of_other_kinds():
     X = (rng.random((400, 40)) < np.where(np.arange(40) // 10 == kinds[:, None], 0.6, 0.05)).astype(np.float32)
     edges = np.array([(node, other) for node in range(400) for other in rng.choice(np.flatnonzero(kinds == (kinds[node] + 1) % 4), 3)]).T
     found = SubgCon(34, max_iter=1, random_state=0).fit(X, edges)
-    assert found._model.block_widths == [10, 8, 8, 8]
+    assert found._model.block_widths == [10, 8, 8, 8, 0]
     assert np.linalg.norm(found.embedding_[:, -8:], axis=1).mean() > 1
+    again = pickle.loads(pickle.dumps(found))
+    assert np.array_equal(again.transform([5, 3]), found.embedding_[[5, 3]])
+
+
+def test_random_questions_have_columns_where_features_are_noise():
+    rng = np.random.default_rng(1)
+    X = (rng.random((300, 30)) < 0.3).astype(np.float32)
+    upper = np.triu(rng.random((300, 300)) < 0.03, 1)
+    found = SubgCon(42, max_iter=1, random_state=0).fit(X, sp.csr_array((upper + upper.T).astype("f4")))
+    assert found._model.block_widths == [12, 10, 10, 0, 10]
+    assert np.linalg.norm(found.embedding_[:, -10:], axis=1).mean() > 0.3
     again = pickle.loads(pickle.dumps(found))
     assert np.array_equal(again.transform([5, 3]), found.embedding_[[5, 3]])

@@ -53,7 +53,9 @@ pub(crate) struct Arguments {
 enum Select {
     /// Whatever the settings say, without labels
     Settings,
-    /// Accuracy on the validation nodes, as the paper does: uses labels
+    /// Accuracy on the validation nodes, as the paper does: uses labels. Where the rate does not
+    /// fall, training goes on until the settings' number of steps has brought nothing better
+    /// (five times that number at most)
     Validation,
 }
 

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use serde::Serialize;
-use subgcon::config::{BlockSettings, Settings, Source};
+use subgcon::config::{BlockSettings, Decay, Settings, Source};
 use subgcon::context::Contexts;
 use subgcon::eval::{ProbeSettings, free_rows, probe};
 use subgcon::graph::{Adjacency, Features, Labels, Role, Split};
@@ -222,8 +222,13 @@ fn student(samples: usize) -> f64 {
     }
 }
 
+/// How many times the settings' steps are taken at most while candidates get better.
+const LONGEST: u64 = 5;
+
 /// One run: learns, embeds and measures. With `select_every` the candidate every so many
 /// steps with the best validation figure, the last of equals, is kept; none uses no label before the probe.
+/// Where the rate does not fall towards an end, training then goes on until as many steps as
+/// the settings ask for have brought no better candidate, as the paper's patience does.
 /// Where nodes have several classes a probe takes minutes: candidates are compared on some
 /// of the nodes where those will do, after the first with the best one's C and its
 /// neighbours only; the one that is kept is then probed on all nodes.
@@ -237,13 +242,19 @@ pub(super) fn learn(
     let material = ground.material(transform);
     let mut started = Instant::now();
     let mut train = 0.0;
-    let mut trainer = Trainer::new(settings, material)?;
+    let steps = settings.training.steps;
+    let mut longer = settings.clone();
+    let patient = select_every.is_some() && settings.optimizer.decay == Decay::None;
+    longer.training.steps = if patient { steps.saturating_mul(LONGEST) } else { steps };
+    let mut trainer = Trainer::new(&longer, material)?;
     let several = matches!(measure.labels, Labels::Multi { .. });
     let rough = select_every.and_then(|_| measure.rough(ROUGH));
     let mut best: Option<(Run, Trained)> = None;
+    let mut better_at = 0;
     while let Some(report) = trainer.advance()? {
-        let last = report.step == settings.training.steps;
-        let due = |every: u64| last || report.step.is_multiple_of(every.max(1));
+        let last = report.step == longer.training.steps;
+        let due =
+            |every: u64| last || report.step == steps || report.step.is_multiple_of(every.max(1));
         if select_every.is_some_and(due) {
             // Looking at a candidate is not training.
             train += started.elapsed().as_secs_f64();
@@ -255,8 +266,15 @@ pub(super) fn learn(
             let by = near.as_ref().unwrap_or(by);
             let run = measured(settings, trained.clone(), material, ground, by)?;
             let figure = mean(&run.validation);
-            if best.as_ref().is_none_or(|(best, _)| figure >= mean(&best.validation)) {
+            let most = best.as_ref().map_or(f64::NEG_INFINITY, |(best, _)| mean(&best.validation));
+            if figure > most {
+                better_at = report.step;
+            }
+            if figure >= most {
                 best = Some((run, trained));
+            }
+            if patient && report.step >= better_at.saturating_add(steps) {
+                break;
             }
             started = Instant::now();
         }

@@ -216,6 +216,10 @@ struct Alike {
     /// Whether plain features are part of the embedding.
     plain_columns: bool,
     noise: bool,
+    /// Whether blocks are smoothed further for that.
+    further: bool,
+    /// Whether answers to random questions are part of the embedding for that.
+    questions: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -343,6 +347,8 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
                 .iter()
                 .any(|block| block.unlike && !block.is_nothing(likeness)),
             noise: likeness.is_noise(),
+            further: likeness.is_noise() && settings.output.iter().any(|b| b.noisy_steps > 0),
+            questions: likeness.is_noise() && settings.output.iter().any(|b| b.noisy_only),
         }),
         seconds: Seconds {
             contexts: contexts_done.as_secs_f64(),
@@ -382,18 +388,15 @@ fn text(summary: &Summary, store: &Path, model: &Path) -> String {
     if let Some(alike) = &summary.likeness {
         text += &format!(
             "nodes like a node: cosine {:.2} by its features, {:.2} by its edges; plain features \
-             {}{}\n",
+             {}{}{}\n",
             alike.features,
             alike.neighbours,
             match alike.plain_columns {
                 true => format!("weigh {:.2}", alike.plain_weight),
                 false => "are left out".to_owned(),
             },
-            if alike.noise {
-                ", smoothed ones a step further and answers to random questions beside"
-            } else {
-                ""
-            }
+            if alike.further { ", smoothed ones go a step further" } else { "" },
+            if alike.questions { ", answers to random questions stand beside" } else { "" }
         );
     }
     let seconds = &summary.seconds;

@@ -303,6 +303,28 @@ fn a_step_chosen_by_validation_is_at_least_as_good_there_as_the_last() {
 }
 
 #[test]
+fn a_constant_rate_goes_on_while_candidates_get_better() {
+    let place = small("");
+    let words = "benchmark g.graph --seeds 2 --no-baselines --batch 100 --width 24 --rate 1e-4 \
+                 --preset reference --select validation --select-every 4 --json";
+    let chosen = |more: &str| {
+        let report = place.json(&format!("{words} {more}"));
+        let steps = report["steps"].as_array().unwrap().clone();
+        (steps.iter().map(number).collect::<Vec<f64>>(), number(&report["validation_mean"]))
+    };
+    // So slow that eight steps are the beginning; no more than five times as many.
+    let (steps, figure) = chosen("--steps 8");
+    assert!(steps.iter().any(|&step| step > 8.0), "{steps:?}");
+    assert!(steps.iter().all(|&step| step <= 40.0 && step % 4.0 == 0.0), "{steps:?}");
+    // A rate that falls to nothing has an end.
+    let (ended, _) = chosen("--steps 8 --set optimizer.decay=cosine");
+    assert!(ended.iter().all(|&step| step <= 8.0), "{ended:?}");
+    // What is found early is found by a longer run too.
+    let (_, longer) = chosen("--steps 40");
+    assert!(longer >= figure);
+}
+
+#[test]
 fn a_store_without_splits_gets_ten_that_all_rows_share() {
     let place = small("--splits 0");
     let report = place.json(&format!("benchmark g.graph --seeds 1 {QUICK} --json"));

@@ -28,7 +28,7 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_components : int, default=None
         Columns of an embedding. The preset's output blocks share them evenly and the encoder takes what is left over (where there are fewer
         columns than blocks, the first blocks get one each); a block of features that cannot be so wide (fewer columns, a lower rank) leaves the difference to the encoder's.
-        Plain features have none of them where edges find like nodes better. None: as wide as the preset makes them in this graph.
+        Plain features have none of them where edges find like nodes better, answers to random questions none where features are no noise. None: as wide as the preset makes them in this graph.
     preset : {"default", "paper", "reference"}, default="default"
         Where settings start from.
     encoder : {"gcn", "gcn-skip", "gat", "gin", "mlp"}, default=None

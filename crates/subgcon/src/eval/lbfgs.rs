@@ -24,14 +24,17 @@ const LOOKS: usize = 30;
 /// what is left is taken for rounding.
 const IDLE: usize = 100;
 
+/// Before the first step γ is not known: the descent that is left may be this much more.
+const UNSURE: f64 = 1e-3;
+
 /// When to stop.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stop {
     /// At this largest |gradient|,
     pub(super) tolerance: f64,
     /// and where ½ g·Hg, the descent that is left as far as H can tell, is no more than
-    /// this share of the value. Worth something where H₀ is: from a ball, H does not know of
-    /// long flat ways before it went them.
+    /// this. Worth something where H₀ is: from a ball, H does not know of long flat ways
+    /// before it went them. Infinity asks for none of it.
     pub(super) left: f64,
     /// After this many steps.
     pub(super) steps: usize,
@@ -77,12 +80,16 @@ pub(super) fn minimise(
         let mut direction = history.direction(&gradient, known);
         let mut slope = dot(&direction, &gradient);
         // Rounding can turn the direction uphill: the memory is wrong then.
-        if slope > 0.0 {
+        if slope >= 0.0 {
             history.0.clear();
             direction = history.direction(&gradient, known);
             slope = dot(&direction, &gradient);
+            if slope >= 0.0 {
+                break small;
+            }
         }
-        if small && -slope / 2.0 <= stop.left * value.abs() {
+        let sure = if history.is_empty() { UNSURE } else { 1.0 };
+        if small && -slope / 2.0 <= sure * stop.left {
             break true;
         }
         let alone = history.is_empty() && known.is_none();
@@ -236,6 +243,32 @@ mod tests {
         });
         assert!(found.gradient <= 1e-9 && found.steps < 300, "{found:?}");
         x.iter().enumerate().for_each(|(at, x)| assert!((x - at as f64 - 1.0).abs() < 1e-9));
+    }
+
+    #[test]
+    fn what_is_known_of_the_curvature_saves_steps() {
+        // Σ k⁴ (x_k − k)² / 2, with k⁴ known but for a factor of five.
+        let bowl = |x: &[f64], gradient: &mut [f64]| {
+            let mut value = 0.0;
+            for (at, (x, g)) in x.iter().zip(gradient).enumerate() {
+                let k = at as f64 + 1.0;
+                *g = k.powi(4) * (x - k);
+                value += k.powi(4) * (x - k).powi(2) / 2.0;
+            }
+            value
+        };
+        let known = |g: &mut [f64]| {
+            g.iter_mut().enumerate().for_each(|(at, g)| *g /= 5.0 * (at as f64 + 1.0).powi(4));
+        };
+        let stop = Stop { left: 1e-12, ..STOP };
+        let mut x = vec![0.0; 30];
+        let found = minimise(&mut x, &mut History::default(), stop, Some(&known), bowl);
+        assert!(found.done && found.steps < 10, "{found:?}");
+        x.iter().enumerate().for_each(|(at, x)| assert!((x - at as f64 - 1.0).abs() < 1e-5));
+        // At the minimum there is no way down, and nothing is done.
+        let mut there: Vec<f64> = (1..=30).map(f64::from).collect();
+        let found = minimise(&mut there, &mut History::default(), stop, Some(&known), bowl);
+        assert!(found.done && found.steps == 0, "{found:?}");
     }
 
     #[test]

@@ -91,6 +91,14 @@ impl Likelihood<'_> {
         self.outputs * (self.rows.width + 1)
     }
 
+    /// The mean loss of weights that are all zero.
+    pub(super) fn at_zero(&self) -> f64 {
+        match self.targets {
+            Targets::Classes(_) => (self.outputs as f64).ln(),
+            Targets::Members(_) => self.outputs as f64 * 2f64.ln(),
+        }
+    }
+
     /// About a quarter of the rows, which are many. Not each fourth: classes may come in
     /// turn.
     pub(super) fn quarter(&self) -> Sample {

@@ -10,14 +10,14 @@
 //!
 //! M = ¼ mean(x̃ x̃ᵀ) + penalty,
 //!
-//! ¼ being the most that s can be (Böhning, 1992).
+//! ¼ being the most that s can be for one output by itself (Böhning, 1992).
 
 use rayon::prelude::*;
 
 use crate::math::{Matrix, View, Write, gemm_slice, orthonormal_combinations};
 
 /// Share of its length, squared, that a column needs to have apart from those before it;
-/// others are taken for rounding, and their weights stay where they are.
+/// of others what is left is rounding, and they are taken as if they were alone.
 const NEW: f64 = 1e-13;
 /// Rows that are multiplied together.
 const ROWS: usize = 256;
@@ -51,31 +51,47 @@ pub(super) fn moments(rows: &Matrix<f32>) -> Matrix<f64> {
     moments
 }
 
-/// M⁻¹ = CᵀC, C (kept, width + 1).
-pub(super) struct Metric(Matrix<f64>);
+/// M⁻¹ = CᵀC, and 1 / M_jj for columns j that C leaves out.
+pub(super) struct Metric {
+    /// (kept, width + 1).
+    combinations: Matrix<f64>,
+    alone: Vec<(usize, f64)>,
+}
 
 impl Metric {
     pub(super) fn of(moments: &Matrix<f64>, penalty: f64) -> Metric {
         let mut moments = moments.clone();
         (0..moments.width - 1).for_each(|at| moments.row_mut(at)[at] += penalty);
-        Metric(orthonormal_combinations(&moments, NEW))
+        let combinations = orthonormal_combinations(&moments, NEW);
+        let mut kept = vec![false; moments.width];
+        for row in 0..combinations.rows {
+            let line = kept.iter_mut().zip(combinations.row(row));
+            line.for_each(|(kept, &share)| *kept |= share != 0.0);
+        }
+        let alone = (0..moments.width).filter(|&at| !kept[at] && moments.row(at)[at] > 0.0);
+        let alone = alone.map(|at| (at, 1.0 / moments.row(at)[at])).collect();
+        Metric { combinations, alone }
     }
 
     /// A derivative, (outputs, width) and then one for each output, becomes M⁻¹ times it.
     pub(super) fn apply(&self, derivative: &mut [f64]) {
-        let Metric(combinations) = self;
+        let Metric { combinations, alone } = self;
         let (kept, side) = (combinations.rows, combinations.width);
         let outputs = derivative.len() / side;
         let (w, b) = derivative.split_at_mut(outputs * (side - 1));
         let lines = w.chunks_exact(side - 1).zip(b.iter());
-        let mut joined: Vec<f64> = lines.flat_map(|(w, b)| w.iter().chain([b])).copied().collect();
+        let joined: Vec<f64> = lines.flat_map(|(w, b)| w.iter().chain([b])).copied().collect();
         let mut seen = vec![0.0; outputs * kept];
         let all = View::of(&joined, outputs, side);
         gemm_slice(&mut seen, kept, all, combinations.view().transposed(), Write::Set);
         let seen = View::of(&seen, outputs, kept);
-        gemm_slice(&mut joined, side, seen, combinations.view(), Write::Set);
+        let mut turned = vec![0.0; outputs * side];
+        gemm_slice(&mut turned, side, seen, combinations.view(), Write::Set);
+        for (turned, joined) in turned.chunks_exact_mut(side).zip(joined.chunks_exact(side)) {
+            alone.iter().for_each(|&(at, share)| turned[at] = share * joined[at]);
+        }
         let lines = w.chunks_exact_mut(side - 1).zip(b.iter_mut());
-        for ((w, b), line) in lines.zip(joined.chunks_exact(side)) {
+        for ((w, b), line) in lines.zip(turned.chunks_exact(side)) {
             w.copy_from_slice(&line[..side - 1]);
             *b = line[side - 1];
         }
@@ -132,12 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn a_column_that_is_said_twice_is_moved_once() {
+    fn a_column_that_is_said_twice_is_taken_as_if_alone() {
         let x = rows(50, 3);
         let twice: Vec<f32> = x.values.chunks(3).flat_map(|x| [x[0], x[0], x[1], x[2]]).collect();
         let mut derivative = vec![1.0; 5];
-        Metric::of(&moments(&Matrix::of(50, 4, twice)), 0.0).apply(&mut derivative);
-        assert_eq!(derivative[1], 0.0);
+        let moments_of_twice = moments(&Matrix::of(50, 4, twice));
+        Metric::of(&moments_of_twice, 0.0).apply(&mut derivative);
+        assert!((derivative[1] * moments_of_twice.row(1)[1] - 1.0).abs() < 1e-12);
         let mut other = vec![1.0; 4];
         Metric::of(&moments(&x), 0.0).apply(&mut other);
         assert!((derivative[0] - other[0]).abs() < 1e-9 && (derivative[4] - other[3]).abs() < 1e-9);

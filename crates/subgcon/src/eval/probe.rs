@@ -31,7 +31,7 @@ pub struct ProbeSettings {
     pub standardise: bool,
     /// Values of c to choose from.
     pub grid: Vec<f64>,
-    /// Values above those, rising, each tried where the one before it was the best so far:
+    /// Values to go on with, those above the grid, each tried where the one before it was the best so far:
     /// thousands of short rows want a larger c than any that a hundred rows could use.
     pub further: Vec<f64>,
     /// As in [`LogisticSettings`]. It is absolute: embeddings much smaller than one should
@@ -112,7 +112,7 @@ pub struct Tried {
     /// Mean −ln of the probability of the validation nodes' classes, all scores scaled to
     /// make it least; none where a node may have several, or without validation nodes.
     pub surprise: Option<f64>,
-    /// Whether fitting met the tolerance.
+    /// As in [`Logistic`].
     pub converged: bool,
 }
 
@@ -143,7 +143,10 @@ pub fn probe(
     settings.validate()?;
     checks::embeddings(embeddings, labels.nodes(), "labels")?;
     let parts = Parts::of(labels, split)?;
-    let choice = settings.grid.len() + settings.further.len();
+    let largest = settings.grid.iter().copied().fold(0.0, f64::max);
+    let mut further: Vec<f64> = settings.further.iter().copied().filter(|&c| c > largest).collect();
+    further.sort_by(f64::total_cmp);
+    let choice = settings.grid.len() + further.len();
     if parts.validation.is_empty() && choice > 1 {
         let problem = format!("no validation nodes to choose one of {choice} c by");
         let place = format!("split {}", shown(&split.name));
@@ -164,7 +167,7 @@ pub fn probe(
     let mut best: Option<(f64, (f64, f64), Logistic)> = None;
     let fitting = task.fitting(&train, &parts.train);
     let certain = grid.len();
-    for (at, c) in grid.into_iter().chain(settings.further.iter().copied()).enumerate() {
+    for (at, c) in grid.into_iter().chain(further).enumerate() {
         let still_best =
             tried.last().zip(best.as_ref()).is_some_and(|(last, (best, ..))| last.c == *best);
         if at >= certain && !still_best {

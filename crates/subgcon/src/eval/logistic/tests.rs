@@ -201,3 +201,36 @@ fn a_costly_metric_waits_until_it_is_needed() {
     let few = Fitting::one(&x, &y, 2).fit(&few, None).unwrap();
     assert!(!few.converged && few.steps == 80);
 }
+
+#[test]
+fn classes_that_lie_far_apart_are_fitted_at_any_c_in_few_steps() {
+    // Where hardly any loss is left, a share of it would ask for digits that are not there.
+    let mut stream = Stream::new(8, "apart", 0);
+    let y: Vec<u32> = (0..400).map(|row| row % 2).collect();
+    let side = |row: usize| if row.is_multiple_of(2) { -3.0 } else { 3.0 };
+    let x: Vec<f32> = (0..800).map(|at| (side(at / 2) + 0.5 * stream.normal()) as f32).collect();
+    let x = Matrix::of(400, 2, x);
+    let fitting = Fitting::one(&x, &y, 2);
+    assert_eq!(fitting.price(), Some(2));
+    let mut before: Option<Logistic> = None;
+    let loss = |fit: &Logistic| -> f64 {
+        let scores = fit.scores(&x).values;
+        let sides = scores.iter().zip(&y).map(|(z, &y)| if y == 1 { -z } else { *z });
+        sides.map(|z| z.exp().ln_1p()).sum::<f64>() / 400.0
+    };
+    for c in [1e-3, 1.0, 1e3, 1e6] {
+        let settings = LogisticSettings { c, ..Default::default() };
+        let warm = fitting.fit(&settings, before.as_ref()).unwrap();
+        let cold = fitting.fit(&settings, None).unwrap();
+        assert!(warm.converged && cold.converged && warm.steps + cold.steps < 100, "c = {c}");
+        assert!((loss(&warm) - loss(&cold)).abs() < 1e-4, "c = {c}");
+        before = Some(warm);
+    }
+}
+
+#[test]
+fn rows_without_columns_are_fitted_by_their_classes_alone() {
+    let x = Matrix::of(4, 0, Vec::new());
+    let fit = Logistic::fit(&x, &[0, 1, 1, 1], 2, &tight(1.0), None).unwrap();
+    assert!((fit.intercepts[0] - 3f64.ln()).abs() < 1e-6, "{fit:?}");
+}
