@@ -78,7 +78,7 @@ impl Company {
             Some(held) => held.picked(some),
             None => rows(some),
         };
-        let cells = Cells::of(&all, &rows);
+        let cells = Cells::of(&all, &rows, progress);
         progress.begin("finding company", cells.lists.len() as u64, "cells");
         let found: Vec<Vec<(u32, Chosen)>> = (0..cells.lists.len())
             .into_par_iter()
@@ -105,8 +105,8 @@ impl Company {
         company
     }
 
-    /// All rows, in place, some columns at a time.
-    pub(super) fn mix(&self, rows: &mut Matrix<f32>) {
+    /// All rows, in place, some columns at a time, which are told as done.
+    pub(super) fn mix(&self, rows: &mut Matrix<f32>, progress: &dyn Progress) {
         if self.places == 0 {
             return;
         }
@@ -138,6 +138,7 @@ impl Company {
             lines.with_min_len(CHUNK).for_each(|(row, to)| {
                 row[columns.clone()].copy_from_slice(to);
             });
+            progress.advance(width as u64);
         }
     }
 }
@@ -154,19 +155,27 @@ struct Cells {
 }
 
 impl Cells {
-    fn of(all: &[u32], rows: &(impl Fn(&[u32]) -> Matrix<f32> + Sync)) -> Cells {
+    fn of(
+        all: &[u32],
+        rows: &(impl Fn(&[u32]) -> Matrix<f32> + Sync),
+        progress: &dyn Progress,
+    ) -> Cells {
         let nodes = all.len();
         let count = ((nodes as f64).sqrt().ceil() as usize).clamp(1, nodes);
         let anchors: Vec<u32> = (0..count).map(|at| (at * nodes / count) as u32).collect();
         let anchors = rows(&anchors);
+        progress.begin("grouping nodes", nodes as u64, "nodes");
         let cell_of: Vec<Vec<u32>> = all
             .par_chunks(CHUNK)
             .map(|some| {
                 let products = products(&rows(some), &anchors);
                 let first = |row| most_alike(products.row(row), 1).first().map_or(0, |&(_, at)| at);
-                (0..some.len()).map(first).collect()
+                let cells = (0..some.len()).map(first).collect();
+                progress.advance(some.len() as u64);
+                cells
             })
             .collect();
+        progress.end();
         let mut lists = vec![Vec::new(); count];
         for (node, cell) in cell_of.into_iter().flatten().enumerate() {
             lists[cell as usize].push(node as u32);

@@ -152,7 +152,9 @@ impl<'a> Embedder<'a> {
                     rows.values.chunks_exact_mut(width).for_each(|row| self.finish(at, row));
                     rows
                 };
-                tiles.fill(finished, &Silent);
+                progress.begin("finishing rows", nodes as u64, "nodes");
+                tiles.fill(finished, progress);
+                progress.end();
             }
             self.prepared[at] = Some(tiles);
         }
@@ -170,7 +172,7 @@ impl<'a> Embedder<'a> {
         let company = Company::find(settings, nodes, rows, progress);
         progress.begin("mixing columns", self.model.width() as u64, "columns");
         for tiles in self.prepared.iter_mut().flatten() {
-            tiles.columns(|columns| company.mix(columns), progress);
+            tiles.columns(|columns| company.mix(columns, &Silent), progress);
         }
         progress.end();
     }
@@ -310,8 +312,13 @@ impl<'a> Embedder<'a> {
                 }
                 progress.end();
             }
-            let rows = out.values.par_chunks_mut(width).with_min_len(CHUNK);
-            rows.for_each(|row| self.finish(at, &mut row[columns.clone()]));
+            progress.begin("finishing rows", nodes as u64, "nodes");
+            out.values.par_chunks_mut(CHUNK * width).for_each(|some| {
+                let rows = some.chunks_exact_mut(width);
+                rows.for_each(|row| self.finish(at, &mut row[columns.clone()]));
+                progress.advance((some.len() / width) as u64);
+            });
+            progress.end();
         }
         let Some(settings) = self.model.settings.company else { return };
         let spans = self.compared();
@@ -323,7 +330,10 @@ impl<'a> Embedder<'a> {
             lines.for_each(|line| values.extend_from_slice(line));
             Matrix::of(some.len(), width, values)
         };
-        Company::find(settings, nodes, rows, progress).mix(out);
+        let company = Company::find(settings, nodes, rows, progress);
+        progress.begin("mixing columns", out.width as u64, "columns");
+        company.mix(out, progress);
+        progress.end();
     }
 
     /// What is done to a row of a block last of all.

@@ -43,7 +43,7 @@ fn of_a_small_graph_it_is_the_naive_one() {
     let rows = clustered(300, 12, 6, 0.4);
     let company = find(&rows);
     let mut mixed = rows.clone();
-    company.mix(&mut mixed);
+    company.mix(&mut mixed, &Silent);
     for node in 0..300 {
         let wanted = &naive(&rows, node)[..7];
         let members = members(&company, node);
@@ -87,7 +87,7 @@ fn some_columns_and_all_of_them_and_threads_give_the_same_bits() {
         pool.install(|| {
             let company = find(&rows);
             let mut mixed = rows.clone();
-            company.mix(&mut mixed);
+            company.mix(&mut mixed, &Silent);
             (company, mixed)
         })
     };
@@ -98,7 +98,7 @@ fn some_columns_and_all_of_them_and_threads_give_the_same_bits() {
         Matrix::of(1500, 5, values)
     };
     let mut some = narrow(&rows);
-    company.mix(&mut some);
+    company.mix(&mut some, &Silent);
     let bits = |rows: &Matrix<f32>| rows.values.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
     assert_eq!(bits(&some), bits(&narrow(&mixed)));
 }
@@ -110,14 +110,14 @@ fn nodes_without_their_like_stay_as_they_are() {
     rows.row_mut(7).copy_from_slice(&[-1.0, 0.0, 0.0]);
     rows.row_mut(11).fill(0.0);
     let mut mixed = rows.clone();
-    find(&rows).mix(&mut mixed);
+    find(&rows).mix(&mut mixed, &Silent);
     for (a, b) in mixed.values.iter().zip(&rows.values) {
         assert!((a - b).abs() < 1e-6, "{a} {b}");
     }
     assert_eq!((mixed.row(7), mixed.row(11)), (rows.row(7), rows.row(11)));
     let few = clustered(4, 3, 1, 0.1);
     let mut mixed = few.clone();
-    find(&few).mix(&mut mixed);
+    find(&few).mix(&mut mixed, &Silent);
     assert_eq!(mixed, few);
 }
 
@@ -127,6 +127,6 @@ fn many_equal_rows_do_not_make_it_slow() {
     let rows = Matrix::of(30_000, 2, [[0.6f32, 0.8]; 30_000].concat());
     let company = find(&rows);
     let mut mixed = rows.clone();
-    company.mix(&mut mixed);
+    company.mix(&mut mixed, &Silent);
     assert!(mixed.values.iter().zip(&rows.values).all(|(a, b)| (a - b).abs() < 1e-6));
 }
