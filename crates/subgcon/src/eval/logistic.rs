@@ -15,11 +15,11 @@
 //! for the tolerance. The first stage saves one to five of thirteen passes over
 //! 10,000 x 1,024 (`cargo xtask bench probe` has both kinds of rows).
 //!
-//! Where there are [`LONG`] rows for each column, a [`Metric`] may know the curvature before
+//! Where there are four rows for each column, a metric (`metric.rs`) may know the curvature before
 //! the first step. Finding it costs about width / outputs passes over the rows: it is found at
-//! once where those are [`CHEAP`] or fewer, and otherwise when as many steps have not been
+//! once where those are 32 or fewer, and otherwise when as many steps have not been
 //! enough, so that about twice the work at most is done that the better way would have
-//! taken. With it steps go on until next to no descent is left ([`LEFT`]): a small
+//! taken. With it steps go on until next to no descent is left (`LEFT`): a small
 //! derivative alone is no sign of that where c and the rows are many, but it is all that is
 //! asked for where a metric is dear and was not needed. On PPI's 9,716 rows
 //! with 121 classes all seven c took 24 times the time without it, and the largest three
