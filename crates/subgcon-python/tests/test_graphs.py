@@ -264,6 +264,67 @@ def test_graphs_are_pickled_whole(toy, density, tmp_path):
             pickle.loads(kept)
 
 
+class SparseTensor:
+    """A sparse tensor as PyTorch has it, as far as we look."""
+
+    layout = "torch.sparse_csr"
+
+    def __init__(self, matrix):
+        self._matrix, self.shape = matrix.tocoo(), matrix.shape
+
+    def detach(self):
+        return self
+
+    cpu = to_sparse_coo = coalesce = detach
+
+    def indices(self):
+        return tensor(np.array([self._matrix.row, self._matrix.col]))
+
+    def values(self):
+        return tensor(self._matrix.data)
+
+
+def test_sparse_tensors(weighted):
+    wanted = learner().fit_transform(weighted.X, weighted.A).tobytes()
+    rows = SparseTensor(sp.csr_array(weighted.X))
+    assert learner().fit_transform(rows, weighted.A).tobytes() == wanted
+    assert learner().fit_transform(weighted.X, SparseTensor(weighted.A)).tobytes() == wanted
+    data = pyg(weighted)
+    data.x, data.edge_index, data.edge_weight, data.adj_t = rows, None, None, SparseTensor(weighted.A)
+    assert learner().fit_transform(data).tobytes() == wanted
+    # Transposed: an edge from 0 to 1 alone.
+    one_way = types.SimpleNamespace(edge_index=None, adj_t=SparseTensor(sp.csr_array(([1.0], ([1], [0])), shape=(2, 2))), num_nodes=2)
+    assert Graph.from_pyg(one_way, directed=True).adjacency.toarray().tolist() == [[0, 1], [0, 0]]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of PyTorch, about its own sparse tensors
+def test_installed_tensors_of_all_kinds(toy):
+    torch = pytest.importorskip("torch")
+    wanted = learner().fit_transform(toy.X, toy.A).tobytes()
+    rows = torch.from_numpy(np.array(toy.X))
+    edges = torch.from_numpy(np.array([toy.A.tocoo().row, toy.A.tocoo().col])).long()
+    adjacency = torch.sparse_coo_tensor(edges, torch.ones(edges.shape[1]), tuple(toy.A.shape))
+    for X in (rows, rows.clone().requires_grad_(), rows.to_sparse(), rows.to_sparse_csr()):
+        for graph in (edges, adjacency, adjacency.to_sparse_csr()):
+            assert learner().fit_transform(X, graph).tobytes() == wanted
+    assert learner().fit_transform(rows.bfloat16(), edges).shape[0] == len(toy.y)
+
+
+def test_graphs_of_several_kinds_and_without_edges_are_refused(toy):
+    several = types.SimpleNamespace(to_homogeneous=None, edge_types=["a", "b"])
+    for call in (lambda: learner().fit(several), lambda: learner().fit(toy.X, several), lambda: as_graph(several)):
+        with pytest.raises(ValueError, match="several kinds of nodes or edges"):
+            call()
+    graph = Dgl(toy)
+    graph.is_homogeneous = False
+    with pytest.raises(ValueError, match="several kinds of nodes or edges"):
+        learner().fit(graph)
+    data = pyg(toy)
+    data.edge_index = None
+    with pytest.raises(ValueError, match="neither edge_index nor adj_t"):
+        learner().fit(data)
+
+
 def test_pyg_masks_become_splits(toy):
     graph = as_graph(pyg(toy))
     assert graph.splits["public"].tolist() == [1, 3] * 75

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
+use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use subgcon::config::Settings;
@@ -12,9 +14,12 @@ use subgcon::eval::ProbeSettings;
 use subgcon::io::contexts::ContextTable;
 use subgcon::io::store::Store;
 use subgcon::progress::Progress;
+use subgcon::transform::Transform;
 
 use super::eval::{SplitArguments, labels, mean, metric};
-use super::runs::{Difference, Ground, Measure, Row, Run, Seconds, each_free_row, learn};
+use super::runs::{
+    Difference, Ground, Measure, Row, Run, Seconds, each_free_row, each_seed, learn, train,
+};
 use super::tell;
 use super::train::{Chosen, features};
 use crate::STACK;
@@ -98,6 +103,8 @@ pub(super) struct Plan<'a> {
     /// For a store without splits, or instead of them.
     pub(super) splits: &'a SplitArguments,
     pub(super) split_seed: u64,
+    /// Runs that may go on at the same time.
+    pub(super) at_once: usize,
 }
 
 /// `told`: the number of threads is what the user asked for.
@@ -111,6 +118,8 @@ pub(crate) fn run(arguments: &Arguments, told: bool, progress: &Bars) -> anyhow:
         baselines: !arguments.no_baselines,
         splits: &arguments.splits,
         split_seed: arguments.split_seed,
+        // One after another: seconds and memory are of one run.
+        at_once: 1,
     };
     let store = Store::open(&arguments.store)?;
     let enough = (store.adjacency()?.nodes() / NODES).max(1);
@@ -129,19 +138,79 @@ pub(super) fn summarise(
     plan: &Plan<'_>,
     progress: &Bars,
 ) -> anyhow::Result<Summary> {
+    let settings = plan.settings;
+    on_ground(store, plan, progress, |ground, measure| {
+        let first = OnceLock::new();
+        let all = plan.each(ground, progress, |settings, transform| {
+            if settings.seed == plan.settings.seed {
+                first.get_or_init(|| transform.clone());
+            }
+            let run = learn(settings, transform, ground, measure, plan.select_every)?;
+            Ok((mean(&run.test), run))
+        })?;
+        let mut runs: Vec<Run> = Vec::new();
+        for (run, seconds) in all {
+            let train = run.seconds.train + seconds;
+            runs.push(Run { seconds: Seconds { train, ..run.seconds }, ..run });
+        }
+        // Before the other rows: they are wider than what was learnt.
+        let row = Row::of(&runs);
+        let dataset = store.root().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut baselines = BTreeMap::new();
+        if let Some(transform) = first.get().filter(|_| plan.baselines) {
+            each_free_row(settings, transform, ground, row.width, |name, embeddings, embed| {
+                let run = measure.run(embeddings, 0, Seconds { embed, ..Seconds::default() })?;
+                let difference = Some(Difference::of(&runs, &run));
+                let row = Row { difference, ..Row::of(&[run]) };
+                let (dataset, preset) = (dataset.clone(), name.to_owned());
+                baselines.insert(name.to_owned(), Baseline { dataset, preset, seeds: 1, row });
+                Ok(())
+            })?;
+        }
+        Ok(Summary {
+            dataset,
+            preset: plan.preset.clone(),
+            seeds: plan.seeds,
+            select: if plan.select_every.is_some() { "validation" } else { "settings" },
+            metric: metric(measure.labels),
+            splits: measure.splits.len(),
+            row,
+            baselines,
+        })
+    })
+}
+
+/// The figure that candidates are chosen by, mean over runs: no test node is looked at.
+pub(super) fn validated(store: &Store, plan: &Plan<'_>, progress: &Bars) -> anyhow::Result<f64> {
+    on_ground(store, plan, progress, |ground, measure| {
+        let figures = plan.each(ground, progress, |settings, transform| {
+            let kept = train(settings, transform, ground, measure, plan.select_every)?;
+            let figure = kept.validation.context("no validation nodes choose a step")?;
+            Ok((figure, figure))
+        })?;
+        Ok(mean(&figures.into_iter().map(|(figure, _)| figure).collect::<Vec<f64>>()))
+    })
+}
+
+/// Hands out what all runs of a plan learn from and are measured by.
+fn on_ground<R>(
+    store: &Store,
+    plan: &Plan<'_>,
+    progress: &Bars,
+    work: impl FnOnce(Ground<'_>, &Measure<'_>) -> anyhow::Result<R>,
+) -> anyhow::Result<R> {
     if plan.seeds == 0 {
         anyhow::bail!("--seeds = 0: run at least one");
     }
-    let settings = plan.settings;
     let labels = labels(store)?;
     let measure = Measure {
         labels,
         splits: plan.splits.of(store, labels, plan.split_seed)?,
         settings: ProbeSettings { grid: ProbeSettings::half_decades(), ..ProbeSettings::default() },
     };
-    let (features, _) = features(store, settings)?;
+    let (features, _) = features(store, plan.settings)?;
     let started = Instant::now();
-    let table = ContextTable::sample(store, &settings.contexts, progress)?;
+    let table = ContextTable::sample(store, &plan.settings.contexts, progress)?;
     table.check_members()?;
     let ground = Ground {
         adjacency: store.adjacency()?,
@@ -149,44 +218,33 @@ pub(super) fn summarise(
         contexts: &table.contexts,
         seconds: started.elapsed().as_secs_f64(),
     };
-    progress.begin("benchmark", plan.seeds, "runs");
-    let mut runs: Vec<Run> = Vec::new();
-    let mut first = None;
-    for seed in 0..plan.seeds {
-        let settings = Settings { seed: settings.seed + seed, ..settings.clone() };
-        let (transform, seconds) = ground.transform(&settings)?;
-        let mut run = learn(&settings, &transform, ground, &measure, plan.select_every)?;
-        run.seconds.train += seconds;
-        runs.push(run);
-        first.get_or_insert(transform);
-        progress.advance(1);
-        progress.note(&percent(mean(&runs.iter().map(|run| mean(&run.test)).collect::<Vec<_>>())));
-    }
-    progress.end();
-    // Before the other rows: they are wider than what was learnt.
-    let row = Row::of(&runs);
-    let dataset = store.root().file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let mut baselines = BTreeMap::new();
-    if let Some(transform) = first.filter(|_| plan.baselines) {
-        each_free_row(settings, &transform, ground, row.width, |name, embeddings, embed| {
-            let run = measure.run(embeddings, 0, Seconds { embed, ..Seconds::default() })?;
-            let difference = Some(Difference::of(&runs, &run));
-            let row = Row { difference, ..Row::of(&[run]) };
-            let (dataset, preset) = (dataset.clone(), name.to_owned());
-            baselines.insert(name.to_owned(), Baseline { dataset, preset, seeds: 1, row });
-            Ok(())
+    work(ground, &measure)
+}
+
+impl Plan<'_> {
+    /// A run for each seed, with the settings' own seed and the transform that belongs to it, whose
+    /// seconds come along. `one` gives what it found and a figure to show.
+    fn each<R: Send>(
+        &self,
+        ground: Ground<'_>,
+        progress: &Bars,
+        one: impl Fn(&Settings, &Transform) -> anyhow::Result<(f64, R)> + Sync,
+    ) -> anyhow::Result<Vec<(R, f64)>> {
+        progress.begin("benchmark", self.seeds, "runs");
+        let shown = Mutex::new(Vec::new());
+        let runs = each_seed(self.seeds, self.at_once, |seed| {
+            let settings = Settings { seed: self.settings.seed + seed, ..self.settings.clone() };
+            let (transform, seconds) = ground.transform(&settings)?;
+            let (figure, run) = one(&settings, &transform)?;
+            progress.advance(1);
+            let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+            shown.push(figure);
+            progress.note(&percent(mean(&shown)));
+            Ok((run, seconds))
         })?;
+        progress.end();
+        Ok(runs)
     }
-    Ok(Summary {
-        dataset,
-        preset: plan.preset.clone(),
-        seeds: plan.seeds,
-        select: if plan.select_every.is_some() { "validation" } else { "settings" },
-        metric: metric(labels),
-        splits: measure.splits.len(),
-        row,
-        baselines,
-    })
 }
 
 /// A table for people.

@@ -1,12 +1,14 @@
 //! What whole runs have in common: learn, embed, measure, and rows that cost nothing
 //! beside. `benchmark`, `links`, `demo` and `reproduce` are made of it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+use std::{iter, thread};
 
 use serde::Serialize;
 use subgcon::config::{BlockSettings, Decay, Settings, Source};
 use subgcon::context::Contexts;
-use subgcon::eval::{ProbeSettings, free_rows, probe};
+use subgcon::eval::{ProbeSettings, free_rows, probe, validate};
 use subgcon::graph::{Adjacency, Features, Labels, Role, Split};
 use subgcon::math::Matrix;
 use subgcon::model::{Embedder, Model};
@@ -15,6 +17,7 @@ use subgcon::train::{Material, Trained, Trainer};
 use subgcon::transform::Transform;
 
 use super::eval::{deviation, figure, mean};
+use crate::STACK;
 
 /// What runs learn from.
 #[derive(Clone, Copy)]
@@ -89,8 +92,10 @@ pub(super) struct Difference {
     pub(super) error: Option<f64>,
 }
 
-/// Nodes of each part of a split that a rough look takes, at the most.
-const ROUGH: usize = 2000;
+/// Nodes of each part of a split that a rough look takes, for each column of an embedding: with
+/// fewer rows a probe does not know the curvature before it starts (`logistic.rs`), which makes
+/// it slower than with many.
+const ROUGH: usize = 4;
 
 impl<'a> Measure<'a> {
     /// The same on some of the nodes, `most` of each part of a split, where nodes have
@@ -115,16 +120,36 @@ impl<'a> Measure<'a> {
         (fewer && same).then_some(Measure { labels: self.labels, splits, settings })
     }
 
-    /// The same with the values of C that were chosen in a run and their neighbours only.
-    fn around(&self, run: &Run) -> Measure<'a> {
+    /// The same with these values of C, chosen before, and their neighbours only.
+    fn around(&self, chosen: &[f64]) -> Measure<'a> {
         let grid = [&self.settings.grid[..], &self.settings.further].concat();
         let near = |at: usize| {
             let neighbours = &grid[at.saturating_sub(1)..(at + 2).min(grid.len())];
-            neighbours.iter().any(|c| run.c.contains(c))
+            neighbours.iter().any(|c| chosen.contains(c))
         };
         let grid = (0..grid.len()).filter(|&at| near(at)).map(|at| grid[at]).collect();
         let settings = self.settings.clone().with_grid(grid);
         Measure { labels: self.labels, splits: self.splits.clone(), settings }
+    }
+
+    /// Nodes that train a probe or choose its C in any split.
+    fn held_in(&self) -> Vec<u32> {
+        let nodes = self.splits.first().map_or(0, |split| split.roles.len());
+        let held_in = [Role::Train as u8, Role::Validation as u8];
+        let any =
+            |node: &usize| self.splits.iter().any(|split| held_in.contains(&split.roles[*node]));
+        (0..nodes).filter(any).map(|node| node as u32).collect()
+    }
+
+    /// Mean figure on the validation nodes, and every split's C.
+    fn validated(&self, embeddings: &Matrix<f32>) -> anyhow::Result<(f64, Vec<f64>)> {
+        let (mut figures, mut c) = (Vec::new(), Vec::new());
+        for split in &self.splits {
+            let found = validate(embeddings, self.labels, split, &self.settings)?;
+            figures.push(figure(self.labels, &found.figures));
+            c.push(found.c);
+        }
+        Ok((mean(&figures), c))
     }
 
     /// Probes embeddings on every split.
@@ -225,13 +250,16 @@ fn student(samples: usize) -> f64 {
 /// How many times the settings' steps are taken at most while candidates get better.
 const LONGEST: u64 = 5;
 
-/// One run: learns, embeds and measures. With `select_every` the candidate every so many
-/// steps with the best validation figure, the last of equals, is kept; none uses no label before the probe.
-/// Where the rate does not fall towards an end, training then goes on until as many steps as
-/// the settings ask for have brought no better candidate, as the paper's patience does.
-/// Where nodes have several classes a probe takes minutes: candidates are compared on some
-/// of the nodes where those will do, after the first with the best one's C and its
-/// neighbours only; the one that is kept is then probed on all nodes.
+/// What training has led to.
+pub(super) struct Kept {
+    model: Model,
+    /// The figure that it was chosen by, where validation nodes chose a step.
+    pub(super) validation: Option<f64>,
+    /// Of training, and of putting the model together where no candidate had to be.
+    seconds: Seconds,
+}
+
+/// One run: learns, embeds and measures.
 pub(super) fn learn(
     settings: &Settings,
     transform: &Transform,
@@ -239,17 +267,41 @@ pub(super) fn learn(
     measure: &Measure<'_>,
     select_every: Option<u64>,
 ) -> anyhow::Result<Run> {
+    let kept = train(settings, transform, ground, measure, select_every)?;
+    let started = Instant::now();
+    let embeddings = embedded(&kept.model, ground.material(transform), None)?;
+    let embed = kept.seconds.embed + started.elapsed().as_secs_f64();
+    let seconds = Seconds { contexts: ground.seconds, embed, ..kept.seconds };
+    measure.run(&embeddings, kept.model.provenance.step, seconds)
+}
+
+/// Trains. With `select_every` the candidate every so many steps with the best validation
+/// figure, the last of equals, is kept; none uses no label. Candidates are not shown a test node.
+/// Where the rate does not fall towards an end, training then goes on until as many steps as
+/// the settings ask for have brought no better candidate, as the paper's patience does.
+/// Where nodes have several classes a probe takes long: candidates are compared on some
+/// of the nodes where those will do, after the first with the best one's C and its
+/// neighbours only.
+pub(super) fn train(
+    settings: &Settings,
+    transform: &Transform,
+    ground: Ground<'_>,
+    measure: &Measure<'_>,
+    select_every: Option<u64>,
+) -> anyhow::Result<Kept> {
     let material = ground.material(transform);
     let mut started = Instant::now();
-    let mut train = 0.0;
+    let mut seconds = Seconds::default();
     let steps = settings.training.steps;
     let mut longer = settings.clone();
     let patient = select_every.is_some() && settings.optimizer.decay == Decay::None;
     longer.training.steps = if patient { steps.saturating_mul(LONGEST) } else { steps };
     let mut trainer = Trainer::new(&longer, material)?;
     let several = matches!(measure.labels, Labels::Multi { .. });
-    let rough = select_every.and_then(|_| measure.rough(ROUGH));
-    let mut best: Option<(Run, Trained)> = None;
+    // What candidates are measured by, and the nodes of that.
+    let mut look: Option<(Option<Measure<'_>>, Vec<u32>)> = None;
+    // Figure, C of each split, model.
+    let mut best: Option<(f64, Vec<f64>, Model)> = None;
     let mut better_at = 0;
     while let Some(report) = trainer.advance()? {
         let last = report.step == longer.training.steps;
@@ -257,21 +309,29 @@ pub(super) fn learn(
             |every: u64| last || report.step == steps || report.step.is_multiple_of(every.max(1));
         if select_every.is_some_and(due) {
             // Looking at a candidate is not training.
-            train += started.elapsed().as_secs_f64();
+            seconds.train += started.elapsed().as_secs_f64();
             let state = trainer.state();
             let encoder = state.average.unwrap_or(state.encoder);
             let trained = Trained { encoder, step: report.step, looks: Vec::new() };
+            let model = match &best {
+                Some((.., best)) => best.at(trained, material)?,
+                None => Model::new(settings, trained, material, "")?,
+            };
+            let (rough, nodes) = look.get_or_insert_with(|| {
+                let rough = measure.rough(ROUGH * model.width());
+                let nodes = rough.as_ref().unwrap_or(measure).held_in();
+                (rough, nodes)
+            });
             let by = rough.as_ref().unwrap_or(measure);
-            let near = best.as_ref().filter(|_| several).map(|(best, _)| by.around(best));
-            let by = near.as_ref().unwrap_or(by);
-            let run = measured(settings, trained.clone(), material, ground, by)?;
-            let figure = mean(&run.validation);
-            let most = best.as_ref().map_or(f64::NEG_INFINITY, |(best, _)| mean(&best.validation));
+            let near = best.as_ref().filter(|_| several).map(|(_, c, _)| by.around(c));
+            let rows = embedded(&model, material, Some(nodes))?;
+            let (figure, c) = near.as_ref().unwrap_or(by).validated(&rows)?;
+            let most = best.as_ref().map_or(f64::NEG_INFINITY, |(most, ..)| *most);
             if figure > most {
                 better_at = report.step;
             }
             if figure >= most {
-                best = Some((run, trained));
+                best = Some((figure, c, model));
             }
             if patient && report.step >= better_at.saturating_add(steps) {
                 break;
@@ -279,17 +339,15 @@ pub(super) fn learn(
             started = Instant::now();
         }
     }
-    let mut run = match best {
-        Some((run, _)) if rough.is_none() => run,
-        Some((_, trained)) => measured(settings, trained, material, ground, measure)?,
-        None => {
-            let trained = trainer.finish()?;
-            train += started.elapsed().as_secs_f64();
-            measured(settings, trained, material, ground, measure)?
-        }
-    };
-    run.seconds.train = train;
-    Ok(run)
+    if let Some((figure, _, model)) = best {
+        return Ok(Kept { model, validation: Some(figure), seconds });
+    }
+    let trained = trainer.finish()?;
+    seconds.train += started.elapsed().as_secs_f64();
+    let started = Instant::now();
+    let model = Model::new(settings, trained, material, "")?;
+    seconds.embed = started.elapsed().as_secs_f64();
+    Ok(Kept { model, validation: None, seconds })
 }
 
 /// An encoder as it is before the first step; none where no block of an embedding is learnt.
@@ -307,7 +365,10 @@ pub(super) fn untrained(
     }
     let material = ground.material(transform);
     let trained = Trainer::new(&settings, material)?.finish()?;
-    Ok(Some(embedded(&settings, trained, material)?))
+    let started = Instant::now();
+    let model = Model::new(&settings, trained, material, "")?;
+    let embeddings = embedded(&model, material, None)?;
+    Ok(Some((embeddings, started.elapsed().as_secs_f64())))
 }
 
 /// Trains to the end and embeds all nodes: (embeddings, seconds of training, of embedding).
@@ -322,36 +383,35 @@ pub(super) fn learnt(
     while trainer.advance()?.is_some() {}
     let trained = trainer.finish()?;
     let train = started.elapsed().as_secs_f64();
-    let (embeddings, embed) = embedded(settings, trained, material)?;
-    Ok((embeddings, train, embed))
-}
-
-fn measured(
-    settings: &Settings,
-    trained: Trained,
-    material: Material<'_>,
-    ground: Ground<'_>,
-    measure: &Measure<'_>,
-) -> anyhow::Result<Run> {
-    let step = trained.step;
-    let (embeddings, embed) = embedded(settings, trained, material)?;
-    let seconds = Seconds { contexts: ground.seconds, embed, ..Seconds::default() };
-    measure.run(&embeddings, step, seconds)
-}
-
-/// Embeddings of all nodes, and the seconds that they took.
-fn embedded(
-    settings: &Settings,
-    trained: Trained,
-    material: Material<'_>,
-) -> anyhow::Result<(Matrix<f32>, f64)> {
     let started = Instant::now();
     let model = Model::new(settings, trained, material, "")?;
+    let embeddings = embedded(&model, material, None)?;
+    Ok((embeddings, train, started.elapsed().as_secs_f64()))
+}
+
+/// Embeddings, a row for each node: zeros for those that are not among `some` where rows can be
+/// had without the whole graph.
+fn embedded(
+    model: &Model,
+    material: Material<'_>,
+    some: Option<&[u32]>,
+) -> anyhow::Result<Matrix<f32>> {
     let Material { adjacency, features, contexts, .. } = material;
-    let embedder = Embedder::new(&model, adjacency, features, contexts)?;
-    let mut embeddings = Matrix::zeros(adjacency.nodes(), model.width());
-    embedder.all(&mut embeddings, &Silent);
-    Ok((embeddings, started.elapsed().as_secs_f64()))
+    let embedder = Embedder::new(model, adjacency, features, contexts)?;
+    let width = model.width();
+    let mut embeddings = Matrix::zeros(adjacency.nodes(), width);
+    match some.filter(|_| embedder.room() == 0) {
+        None => embedder.all(&mut embeddings, &Silent),
+        Some(nodes) => {
+            let mut rows = vec![0.0; nodes.len() * width];
+            embedder.rows(nodes, &mut rows);
+            let rows = rows.chunks_exact(width.max(1));
+            nodes.iter().zip(rows).for_each(|(&node, row)| {
+                embeddings.row_mut(node as usize).copy_from_slice(row);
+            });
+        }
+    }
+    Ok(embeddings)
 }
 
 impl<'a> Ground<'a> {
@@ -385,6 +445,36 @@ pub(super) fn each_free_row(
         visit("untrained encoder", &embeddings, seconds)?;
     }
     Ok(())
+}
+
+/// One piece of work for each seed, several at once, each on its share of the threads: on graphs that
+/// are too small to be shared this takes all of them. In the order of the seeds.
+pub(super) fn each_seed<R: Send>(
+    seeds: u64,
+    at_once: usize,
+    one: impl Fn(u64) -> anyhow::Result<R> + Sync,
+) -> anyhow::Result<Vec<R>> {
+    let at_once = at_once.min(usize::try_from(seeds).unwrap_or(usize::MAX));
+    if at_once <= 1 {
+        return (0..seeds).map(one).collect();
+    }
+    let threads = (rayon::current_num_threads() / at_once).max(1);
+    let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build();
+    let pools: Vec<_> = (0..at_once).map(|_| pool()).collect::<Result<_, _>>()?;
+    let next = AtomicU64::new(0);
+    let taken = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&seed| seed < seeds);
+    let work = || -> Vec<(u64, anyhow::Result<R>)> {
+        iter::from_fn(taken).map(|seed| (seed, one(seed))).collect()
+    };
+    let mut done: Vec<(u64, anyhow::Result<R>)> = thread::scope(|scope| {
+        let workers: Vec<_> = pools.iter().map(|pool| scope.spawn(|| pool.install(work))).collect();
+        let join = |worker: thread::ScopedJoinHandle<'_, _>| {
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        workers.into_iter().flat_map(join).collect()
+    });
+    done.sort_by_key(|(seed, _)| *seed);
+    done.into_iter().map(|(_, found)| found).collect()
 }
 
 /// The largest that this process has been, where the system tells.
@@ -434,11 +524,22 @@ mod tests {
             ..Default::default()
         };
         let measure = Measure { labels: &labels, splits: Vec::new(), settings };
-        let grid = |c: &[f64]| measure.around(&Run { c: c.to_vec(), ..run(&[0.5]) }).settings.grid;
+        let grid = |c: &[f64]| measure.around(c).settings.grid;
         assert_eq!(grid(&[1.0]), [0.1, 1.0, 10.0]);
         assert_eq!(grid(&[0.1, 0.1]), [0.1, 1.0]);
         assert_eq!(grid(&[100.0]), [10.0, 100.0]);
         assert_eq!(grid(&[0.1, 100.0]), [0.1, 1.0, 10.0, 100.0]);
+    }
+
+    #[test]
+    fn work_at_once_comes_back_in_order() {
+        let squares = |seed: u64| Ok(seed * seed);
+        assert_eq!(each_seed(5, 3, squares).unwrap(), [0, 1, 4, 9, 16]);
+        assert_eq!(each_seed(2, 1, squares).unwrap(), [0, 1]);
+        assert!(each_seed(0, 4, squares).unwrap().is_empty());
+        // The first to fail by seed, whoever was first by the clock.
+        let failing = |seed: u64| if seed > 1 { Err(anyhow::anyhow!("{seed}")) } else { Ok(()) };
+        assert_eq!(each_seed(6, 2, failing).unwrap_err().to_string(), "2");
     }
 
     #[test]

@@ -381,6 +381,18 @@ fn several_classes_a_node_are_measured_by_micro_f1() {
     let report = place
         .json(&format!("benchmark g.graph --seeds 1 --structural --no-baselines {QUICK} --json"));
     assert_eq!(report["metric"], "micro_f1");
+    // Four columns: candidates are compared on 16 of the 30 nodes of each part, and the one that
+    // is kept is measured on all, as if training had ended there.
+    let words = "benchmark g.graph --seeds 1 --structural --no-baselines --preset reference --width 4 \
+                 --batch 30 --json";
+    let chosen =
+        place.json(&format!("{words} --steps 6 --select validation --select-every 2 --threads 1"));
+    let step = number(&chosen["steps"][0]);
+    assert!(step >= 2.0 && step % 2.0 == 0.0, "{chosen}");
+    let ended = place.json(&format!("{words} --steps {step}"));
+    for field in ["accuracy_mean", "validation_mean", "c"] {
+        assert_eq!(chosen[field], ended[field], "{field}");
+    }
     let told = place.fail("eval e.txt --graph g.graph --random 2");
     assert!(told.contains("a node may have several classes"), "{told}");
 }

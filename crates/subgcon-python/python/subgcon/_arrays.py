@@ -173,12 +173,21 @@ def float32(values: Any) -> np.ndarray:
         return contiguous(values, dtype=np.float32)
 
 
-def tensor(values: Any) -> np.ndarray:
-    """A tensor of any library as an array."""
+def tensor(values: Any) -> Any:
+    """A tensor of any library as an array; a sparse one of PyTorch's as a SciPy matrix. Of numbers that NumPy does not have,
+    bfloat16, 32-bit ones are made."""
     for step in ("detach", "cpu"):
         if hasattr(values, step):
             values = getattr(values, step)()
-    return np.asarray(values)
+    if str(getattr(values, "dtype", "")) == "torch.bfloat16":
+        values = values.float()
+    if not str(getattr(values, "layout", "")).startswith("torch.sparse"):
+        return np.asarray(values)
+    from scipy.sparse import coo_matrix
+
+    entries = values.to_sparse_coo().coalesce()
+    rows, columns = np.asarray(entries.indices())
+    return coo_matrix((np.asarray(entries.values()), (rows, columns)), shape=tuple(entries.shape)).tocsr()
 
 
 def csr_parts(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

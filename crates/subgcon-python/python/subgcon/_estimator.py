@@ -228,6 +228,8 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """The graph with its features, and which of its rows are meant (None: all of them)."""
         if X is not None and graph is None and holds_graph(X):
             X, graph = None, X
+        if hasattr(X, "detach"):
+            X = _arrays.tensor(X)
         if hasattr(X, "__array__") and not hasattr(X, "shape"):
             X = np.asarray(X)
         if graph is None and fitting:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays, _native
+from . import _arrays, _native, _tensors
 
 
 class Graph:
@@ -245,46 +245,18 @@ class Graph:
 
     @classmethod
     def from_pyg(cls, data: Any, *, directed: bool = False, duplicates: str = "largest") -> "Graph":
-        """From ``Data`` of PyTorch Geometric: ``edge_index``, ``edge_weight`` (or one column of ``edge_attr``), ``x``, ``y`` and the masks.
-        Edges are copied; ``x`` is not where it is a contiguous 32-bit tensor on the CPU."""
-        get = lambda name: getattr(data, name, None)
-        x, weights = get("x"), get("edge_weight")
-        if weights is None and get("edge_attr") is not None:
-            attributes = _arrays.tensor(data.edge_attr)
-            if attributes.ndim == 1 or attributes.shape[1] == 1:
-                weights = attributes.reshape(-1)
-        nodes = get("num_nodes")
-        graph = cls.from_edges(
-            data.edge_index,
-            num_nodes=int(nodes) if nodes is not None else None,
-            weights=None if weights is None else _arrays.tensor(weights),
-            features=None if x is None else _arrays.tensor(x),
-            labels=None if get("y") is None else _arrays.tensor(data.y),
-            directed=directed,
-            duplicates=duplicates,
-        )
-        return graph._with_masks(get("train_mask"), get("val_mask"), get("test_mask"))
+        """From ``Data`` of PyTorch Geometric: ``edge_index`` (or ``adj_t``), ``edge_weight`` (or one column of ``edge_attr``), ``x``, ``y`` and
+        the masks. Edges are copied; ``x``, which may be sparse, is not where it is a contiguous 32-bit tensor on the CPU."""
+        parts, masks = _tensors.of_pyg(data)
+        return cls.from_edges(**parts, directed=directed, duplicates=duplicates)._with_masks(*masks)
 
     @classmethod
     def from_dgl(
         cls, graph: Any, *, features: str = "feat", label: str = "label", directed: bool = False, duplicates: str = "largest"
     ) -> "Graph":
         """From a DGL graph with one kind of nodes and edges: its ``ndata`` hold features, labels and masks."""
-        known = graph.ndata
-        get = lambda name: known[name] if name in known else None
-        sources, targets = graph.edges()
-        x, y = get(features), get(label)
-        weights = graph.edata["weight"] if "weight" in graph.edata else None
-        made = cls.from_edges(
-            np.stack([_arrays.tensor(sources), _arrays.tensor(targets)]),
-            num_nodes=int(graph.num_nodes()),
-            weights=None if weights is None else _arrays.tensor(weights),
-            features=None if x is None else _arrays.tensor(x),
-            labels=None if y is None else _arrays.tensor(y),
-            directed=directed,
-            duplicates=duplicates,
-        )
-        return made._with_masks(get("train_mask"), get("val_mask"), get("test_mask"))
+        parts, masks = _tensors.of_dgl(graph, features, label)
+        return cls.from_edges(**parts, directed=directed, duplicates=duplicates)._with_masks(*masks)
 
     # The same graph with something more.
 
@@ -295,6 +267,8 @@ class Graph:
         if _arrays.is_table(features):
             names = _arrays.columns(features) if names is None else names
             features = np.stack([_arrays.feature_column(features, name) for name in _arrays.columns(features)], axis=1)
+        elif not _arrays.is_sparse(features):
+            features = _arrays.tensor(features)
         named = [] if names is None else [str(name) for name in names]
         if _arrays.is_sparse(features):
             width = features.shape[1]

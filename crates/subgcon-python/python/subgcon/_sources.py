@@ -37,9 +37,13 @@ def as_graph(source: Any, *, num_nodes: int | None = None, **options: Any) -> Gr
         return Graph.from_igraph(source, **options)
     if library == "dgl":
         return Graph.from_dgl(source, **options)
+    if _is_heterogeneous(source):
+        raise ValueError("graph: several kinds of nodes or edges; give one kind, as to_homogeneous() does")
     if hasattr(source, "edge_index"):
         return Graph.from_pyg(source, **options)
     array = _arrays.tensor(source)
+    if _arrays.is_sparse(array):
+        return Graph.from_matrix(array, **options)
     if array.ndim == 2 and array.shape[0] == array.shape[1] and array.shape[0] != 2 and array.dtype.kind in "iufb":
         return Graph.from_matrix(array, **options)
     if array.ndim == 2 and array.shape[0] == 2:
@@ -59,7 +63,7 @@ def is_graph(thing: Any) -> bool:
         return True
     if isinstance(thing, (tuple, list)) and len(thing) == 2 and all(_arrays.is_table(part) for part in thing):
         return True
-    if _arrays.library(thing) in ("networkx", "igraph", "dgl") or hasattr(thing, "edge_index"):
+    if _arrays.library(thing) in ("networkx", "igraph", "dgl") or hasattr(thing, "edge_index") or _is_heterogeneous(thing):
         return True
     shape = np.shape(thing) if not hasattr(thing, "shape") else tuple(thing.shape)
     return len(shape) == 2 and (shape[0] == 2 or shape[0] == shape[1] > 2)
@@ -76,4 +80,9 @@ def holds_graph(thing: Any) -> bool:
         return True
     if isinstance(thing, tuple) and len(thing) == 2 and all(_arrays.is_table(part) for part in thing):
         return True
-    return _arrays.library(thing) in ("networkx", "igraph", "dgl") or hasattr(thing, "edge_index")
+    return _arrays.library(thing) in ("networkx", "igraph", "dgl") or hasattr(thing, "edge_index") or _is_heterogeneous(thing)
+
+
+def _is_heterogeneous(thing: Any) -> bool:
+    """Whether it is PyTorch Geometric's graph of several kinds of nodes or edges, which no method takes."""
+    return hasattr(thing, "to_homogeneous") and hasattr(thing, "edge_types")

@@ -207,15 +207,23 @@ fn softmax<T: Real>(scores: &mut [T], classes: &[u32], outputs: usize) -> f64 {
     loss
 }
 
+/// Scores whose ln(1 + e^-|z|) are added up as the logarithm of one product: at most 2^16.
+const TOGETHER: usize = 16;
+
 /// As [`softmax`], every output by itself.
 fn sigmoid<T: Real>(scores: &mut [T], members: &[u8]) -> f64 {
     let mut loss = 0.0;
-    for (z, &member) in scores.iter_mut().zip(members) {
-        let y = if member != 0 { T::ONE } else { T::ZERO };
-        // `Real::softplus` and `Real::sigmoid`, which would find this twice.
-        let e = (-z.abs()).exp();
-        loss += (z.max(T::ZERO) + e.ln_1p() - y * *z).wide();
-        *z = if *z >= T::ZERO { T::ONE } else { e } / (T::ONE + e) - y;
+    for (z, members) in scores.chunks_mut(TOGETHER).zip(members.chunks(TOGETHER)) {
+        let mut product = 1.0;
+        for (z, &member) in z.iter_mut().zip(members) {
+            let y = if member != 0 { T::ONE } else { T::ZERO };
+            // `Real::softplus` and `Real::sigmoid`, which would find this twice.
+            let e = (-z.abs()).exp();
+            product *= 1.0 + e.wide();
+            loss += (z.max(T::ZERO) - y * *z).wide();
+            *z = if *z >= T::ZERO { T::ONE } else { e } / (T::ONE + e) - y;
+        }
+        loss += product.ln();
     }
     loss
 }

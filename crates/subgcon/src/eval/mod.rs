@@ -68,4 +68,4 @@ pub use links::{
 };
 pub use logistic::{Logistic, LogisticSettings};
 pub use neighbours::{NeighbourReport, neighbour_probe, sim_at};
-pub use probe::{Figures, ProbeReport, ProbeSettings, probe};
+pub use probe::{Figures, ProbeReport, ProbeSettings, Validated, probe, validate};

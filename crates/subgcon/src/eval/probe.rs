@@ -133,6 +133,15 @@ pub struct ProbeReport {
     pub test: Figures,
 }
 
+/// What the validation nodes say of embeddings, no test node having been looked at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Validated {
+    /// The chosen c.
+    pub c: f64,
+    /// On the validation nodes.
+    pub figures: Figures,
+}
+
 /// Probes embeddings, one row a node.
 pub fn probe(
     embeddings: &Matrix<f32>,
@@ -140,19 +149,62 @@ pub fn probe(
     split: &Split,
     settings: &ProbeSettings,
 ) -> Result<ProbeReport> {
-    settings.validate()?;
-    checks::embeddings(embeddings, labels.nodes(), "labels")?;
     let parts = Parts::of(labels, split)?;
+    let task = Task::of(labels, &parts)?;
+    let fitted = fit(embeddings, labels.nodes(), &task, &split.name, &parts, settings)?;
+    let test = fitted.test.expect("test nodes, without which there are no parts");
+    let Fitted { c, tried, classes, train, validation, .. } = fitted;
+    Ok(ProbeReport { c, tried, classes, train, validation, test })
+}
+
+/// What [`probe`] finds on the validation nodes. Rows of training and validation nodes alone are
+/// read: those of others may hold anything that is finite.
+pub fn validate(
+    embeddings: &Matrix<f32>,
+    labels: &Labels,
+    split: &Split,
+    settings: &ProbeSettings,
+) -> Result<Validated> {
+    let parts = Parts::of(labels, split)?;
+    let task = Task::of(labels, &parts)?;
+    let parts = Parts { test: Vec::new(), ..parts };
+    let fitted = fit(embeddings, labels.nodes(), &task, &split.name, &parts, settings)?;
+    let figures = fitted.validation.ok_or_else(|| {
+        let place = format!("split {}", shown(&split.name));
+        refuse(&place, "no validation nodes", "assign some, or draw random splits")
+    })?;
+    Ok(Validated { c: fitted.c, figures })
+}
+
+/// A [`ProbeReport`], perhaps without test nodes.
+struct Fitted {
+    c: f64,
+    tried: Vec<Tried>,
+    classes: usize,
+    train: Figures,
+    validation: Option<Figures>,
+    test: Option<Figures>,
+}
+
+fn fit(
+    embeddings: &Matrix<f32>,
+    nodes: usize,
+    task: &Task<'_>,
+    name: &str,
+    parts: &Parts,
+    settings: &ProbeSettings,
+) -> Result<Fitted> {
+    settings.validate()?;
+    checks::embeddings(embeddings, nodes, "labels")?;
     let largest = settings.grid.iter().copied().fold(0.0, f64::max);
     let mut further: Vec<f64> = settings.further.iter().copied().filter(|&c| c > largest).collect();
     further.sort_by(f64::total_cmp);
     let choice = settings.grid.len() + further.len();
     if parts.validation.is_empty() && choice > 1 {
         let problem = format!("no validation nodes to choose one of {choice} c by");
-        let place = format!("split {}", shown(&split.name));
+        let place = format!("split {}", shown(name));
         return Err(refuse(&place, problem, "assign some, or give a single c"));
     }
-    let task = Task::of(labels, &parts)?;
     let rows = Rows::new(embeddings, &parts.train, settings.normalise, settings.standardise);
     let others = [&parts.validation[..], &parts.test];
     let narrow = narrowed(&rows, embeddings.width, &parts.train, &others, embeddings.rows);
@@ -190,13 +242,14 @@ pub fn probe(
     }
     let (c, _, model) = best.expect("a grid that was checked not to be empty");
     let figures = |nodes: &[u32]| task.figures(&model, &rows, nodes);
-    Ok(ProbeReport {
+    let some = |nodes: &[u32]| (!nodes.is_empty()).then(|| figures(nodes));
+    Ok(Fitted {
         c,
         tried,
         classes: task.classes(),
         train: figures(&parts.train),
-        validation: (!parts.validation.is_empty()).then(|| figures(&parts.validation)),
-        test: figures(&parts.test),
+        validation: some(&parts.validation),
+        test: some(&parts.test),
     })
 }
 

@@ -92,6 +92,16 @@ impl Model {
         Ok(model)
     }
 
+    /// The same from another step of the same training: what does not depend on the encoder
+    /// is not found again.
+    pub fn at(&self, trained: Trained, material: Material<'_>) -> Result<Model> {
+        let mut model = self.clone();
+        model.encoder = trained.encoder;
+        model.provenance.step = trained.step;
+        model.means = means::means(&model, material)?;
+        Ok(model)
+    }
+
     /// Columns of one output block; none where likeness leaves next to nothing of it.
     pub fn block_width(&self, block: usize) -> usize {
         if self.likeness.is_some_and(|likeness| self.settings.output[block].is_nothing(likeness)) {

@@ -166,6 +166,29 @@ fn all_nodes_at_once_are_the_same_in_several_chunks_and_tiles() {
     }
 }
 
+/// Another step of the same training: the encoder and what follows from it change, nothing else.
+#[test]
+fn a_model_at_another_step_is_the_one_made_there() {
+    let settings = settings(EncoderKind::Gcn, 1, true);
+    let edges: Vec<(u32, u32, f32)> =
+        (0..NODES as u32).map(|at| (at, (at + 3) % 16, 1.0)).collect();
+    let rows: Vec<Vec<f32>> = (0..NODES)
+        .map(|node| (0..COLUMNS).map(|column| ((node * 5 + column * 3) % 7) as f32).collect())
+        .collect();
+    let graph = graph(&edges, false, &rows, &settings);
+    let transform =
+        Transform::fit(&settings.features, &graph.features, &graph.adjacency, 0, &Silent).unwrap();
+    let early = model(&settings, &graph, &transform);
+    let Graph { adjacency, features, contexts } = &graph;
+    let material = Material { adjacency, features, contexts, transform: &transform };
+    let encoder = Encoder::new(&settings.encoder, transform.output_width(), 6);
+    let trained = Trained { encoder, step: 9, looks: Vec::new() };
+    let wanted = Model::new(&settings, trained.clone(), material, "x").unwrap();
+    let found = early.at(trained, material).unwrap();
+    assert!(found == wanted);
+    assert!(found.means != early.means && found.encoder != early.encoder);
+}
+
 /// A ring of nodes whose features are noise: what is to be smoothed once is smoothed twice,
 /// and its means are those of what is.
 #[test]

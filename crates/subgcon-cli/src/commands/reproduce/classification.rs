@@ -40,25 +40,28 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
         let preset_settings = lab.preset(preset)?;
         let mut row = vec![name.to_owned()];
         for dataset in &lab.datasets {
-            let baselines = !select;
-            let summary =
-                lab.measure(dataset, &preset_settings, lab.arguments.seeds, select, baselines)?;
-            let found = &summary.row;
-            row.push(figure(found.accuracy_mean, found.accuracy_std));
+            let found = if select {
+                lab.measure(dataset, &preset_settings, true)?
+            } else {
+                let summary = lab.beside_free_rows(dataset, &preset_settings)?;
+                free.push(summary.baselines);
+                summary.row
+            };
+            row.push(figure(&found));
             let steps = found.steps.iter().sum::<u64>() as f64 / found.steps.len().max(1) as f64;
             details.rows.push(vec![
                 dataset.shown.into(),
                 name.into(),
-                figure(found.accuracy_mean, found.accuracy_std),
-                format!("± {:.2}", 100.0 * found.accuracy_interval),
+                figure(&found),
+                match found.spread_over {
+                    "nothing" => "–".into(),
+                    _ => format!("± {:.2}", 100.0 * found.accuracy_interval),
+                },
                 format!("{:.1}", 100.0 * found.validation_mean),
                 format!("{steps:.0}"),
                 format!("{:.2}", found.seconds.train),
                 found.peak_rss_bytes.map_or_else(String::new, |b| format!("{:.0}", b as f64 / 1e6)),
             ]);
-            if baselines {
-                free.push(summary.baselines);
-            }
         }
         table.rows.push(row);
         if !settings.iter().any(|(known, _)| *known == preset.name()) {

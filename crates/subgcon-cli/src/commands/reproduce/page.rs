@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use subgcon::config::Settings;
 
-use super::{Experiment, Lab};
+use super::{Experiment, Lab, Row};
 
 /// One experiment's outcome.
 pub(super) struct Page {
@@ -100,9 +100,13 @@ fn save(path: &Path, text: &str) -> anyhow::Result<()> {
         .with_context(|| format!("{}: cannot be written", path.display()))
 }
 
-/// A share with its deviation, in percent.
-pub(super) fn figure(mean: f64, deviation: f64) -> String {
-    format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * deviation)
+/// What was reached, in percent, with its deviation where there is one.
+pub(super) fn figure(row: &Row) -> String {
+    let (mean, deviation) = (100.0 * row.accuracy_mean, 100.0 * row.accuracy_std);
+    match row.spread_over {
+        "nothing" => format!("{mean:.1}"),
+        _ => format!("{mean:.1} ± {deviation:.1}"),
+    }
 }
 
 /// What the paper has, or a dash.
@@ -113,13 +117,27 @@ pub(super) fn printed(number: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::runs::{Run, Seconds};
 
     #[test]
     fn tables_read_as_markdown() {
         let mut table = Table::new(&["a", "b"]);
         table.rows.push(vec!["1".into(), "x|y".into()]);
         assert_eq!(table.markdown(), "| a | b |\n| --- | --- |\n| 1 | x\\|y |\n");
-        assert_eq!(figure(0.8349, 0.0052), "83.5 ± 0.5");
+        let row = |accuracy: &[f64]| {
+            let run = |&accuracy: &f64| Run {
+                test: vec![accuracy],
+                validation: vec![0.5],
+                c: vec![1.0],
+                step: 1,
+                width: 1,
+                seconds: Seconds::default(),
+            };
+            Row::of(&accuracy.iter().map(run).collect::<Vec<Run>>())
+        };
+        assert_eq!(figure(&row(&[0.8349])), "83.5");
+        // By hand: their mean is 0.836, their deviation 0.00707.
+        assert_eq!(figure(&row(&[0.831, 0.841])), "83.6 ± 0.7");
         assert_eq!([printed(Some(83.0)), printed(None)], ["83", "–"]);
     }
 }

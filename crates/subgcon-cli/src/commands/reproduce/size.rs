@@ -16,13 +16,12 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
         for size in SIZES {
             let mut settings = base.clone();
             settings.contexts.size = size;
-            let summary = lab.measure(dataset, &settings, lab.arguments.seeds, true, false)?;
-            let row = &summary.row;
+            let row = lab.measure(dataset, &settings, true)?;
             points.push((size as f64, 100.0 * row.accuracy_mean));
             table.rows.push(vec![
                 dataset.shown.into(),
                 size.to_string(),
-                figure(row.accuracy_mean, row.accuracy_std),
+                figure(&row),
                 format!("{:.1}", 100.0 * row.validation_mean),
             ]);
         }

@@ -19,13 +19,12 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
             let mut settings = base.clone();
             settings.training.subgraphs = (count < nodes).then_some(count);
             settings.training.batch = settings.training.batch.min(count);
-            let summary = lab.measure(dataset, &settings, lab.arguments.seeds, true, false)?;
-            let row = &summary.row;
+            let row = lab.measure(dataset, &settings, true)?;
             points.push((count as f64, 100.0 * row.accuracy_mean));
             table.rows.push(vec![
                 dataset.shown.into(),
                 if count == nodes { format!("all ({nodes})") } else { count.to_string() },
-                figure(row.accuracy_mean, row.accuracy_std),
+                figure(&row),
                 format!("{:.1}", 100.0 * row.validation_mean),
             ]);
         }

@@ -32,14 +32,13 @@ pub(super) fn compared(
             let rate = best_rate(lab, dataset, settings)?;
             let mut settings = settings.clone();
             settings.optimizer.rate = rate;
-            let summary = lab.measure(dataset, &settings, lab.arguments.seeds, true, false)?;
-            let row = &summary.row;
+            let row = lab.measure(dataset, &settings, true)?;
             let steps = row.steps.iter().sum::<u64>() as f64 / row.steps.len().max(1) as f64;
             table.rows.push(vec![
                 dataset.shown.into(),
                 (*name).into(),
                 printed(paper::number(rows, name, dataset.column)),
-                figure(row.accuracy_mean, row.accuracy_std),
+                figure(&row),
                 format!("{:.1}", 100.0 * row.validation_mean),
                 rate.to_string(),
                 format!("{steps:.0}"),
@@ -68,9 +67,9 @@ fn best_rate(lab: &Lab<'_>, dataset: &Dataset, settings: &Settings) -> anyhow::R
         let mut settings = settings.clone();
         settings.optimizer.rate = rate;
         settings.seed = TRIAL_SEED;
-        let summary = lab.measure(dataset, &settings, TRIALS, true, false)?;
-        if summary.row.validation_mean > best.0 {
-            best = (summary.row.validation_mean, rate);
+        let figure = lab.validated(dataset, &settings, TRIALS)?;
+        if figure > best.0 {
+            best = (figure, rate);
         }
     }
     Ok(best.1)

@@ -31,6 +31,32 @@ fn refusal(x: &Matrix<f32>, labels: &Labels, split: &Split) -> String {
 }
 
 #[test]
+fn validation_nodes_are_judged_without_test_nodes() {
+    let (mut x, labels, split) = (embeddings(300, 3), labels(300, 3), split(300));
+    let wide = ProbeSettings { standardise: true, ..ProbeSettings::default() };
+    for settings in [ProbeSettings::default(), wide] {
+        let whole = probe(&x, &labels, &split, &settings).unwrap();
+        for value in [0.0, 1e6] {
+            (200..300).for_each(|node| x.row_mut(node).fill(value));
+            let found = validate(&x, &labels, &split, &settings).unwrap();
+            assert_eq!((found.c, Some(found.figures)), (whole.c, whole.validation));
+        }
+        x = embeddings(300, 3);
+    }
+    // What a probe refuses is refused before candidates are compared.
+    let mut classes: Vec<Option<i64>> = (0..300).map(|node| Some(node % 3)).collect();
+    classes[250] = Some(7);
+    let strange = Labels::from_integers(&classes);
+    let refused = validate(&x, &strange, &split, &ProbeSettings::default()).unwrap_err();
+    assert_eq!(refused.to_string(), refusal(&x, &strange, &split));
+    let settings = ProbeSettings::default().with_grid(vec![1.0]);
+    let roles = split.roles.iter().map(|&role| if role == VALIDATION { 0 } else { role }).collect();
+    let without = Split { name: "none".into(), roles };
+    let refused = validate(&x, &labels, &without, &settings).unwrap_err().to_string();
+    assert!(refused.contains("no validation nodes"), "{refused}");
+}
+
+#[test]
 fn order_of_nodes_does_not_count() {
     let (x, labels, split) = (embeddings(300, 3), labels(300, 3), split(300));
     let settings = ProbeSettings { standardise: true, tolerance: 1e-8, ..ProbeSettings::default() };
