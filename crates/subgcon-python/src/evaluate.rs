@@ -27,7 +27,7 @@ struct Report {
 /// Probes embeddings, on given splits or `random` ones (how many, training and validation
 /// nodes of a class), and answers in JSON. `classes` are numbers, or rows of zeros and ones.
 #[pyfunction]
-#[pyo3(signature = (embeddings, classes, names, splits, random, strengths, normalise, standardise, pairs, seed, jobs = None))]
+#[pyo3(signature = (embeddings, classes, names, splits, random, strengths, normalise, standardise, seed, jobs = None))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn evaluate(
     py: Python<'_>,
@@ -39,7 +39,6 @@ pub(crate) fn evaluate(
     strengths: Option<Vec<f64>>,
     normalise: bool,
     standardise: bool,
-    pairs: bool,
     seed: u64,
     jobs: Option<usize>,
 ) -> PyResult<String> {
@@ -67,7 +66,7 @@ pub(crate) fn evaluate(
             watch.go_on();
             probed.push((split.name.clone(), probe(&embeddings, &labels, split, &settings)?));
         }
-        let single = pairs && matches!(labels, Labels::Single { .. });
+        let single = matches!(labels, Labels::Single { .. });
         let neighbours = match (single, splits.first()) {
             (true, Some(split)) => {
                 let [train, ..] = split.counts();
@@ -76,13 +75,13 @@ pub(crate) fn evaluate(
             _ => None,
         };
         watch.go_on();
-        let near = |k| single.then(|| sim_at(&embeddings, &labels, k)).transpose();
+        let sim = single.then(|| sim_at(&embeddings, &labels, &[5, 10])).transpose()?;
         Ok(Report {
             splits: probed,
             neighbours,
             groups: single.then(|| group_probe(&embeddings, &labels, seed)).transpose()?,
-            sim_at_5: near(5)?,
-            sim_at_10: near(10)?,
+            sim_at_5: sim.as_ref().map(|sim| sim[0]),
+            sim_at_10: sim.as_ref().map(|sim| sim[1]),
         })
     })?;
     Ok(serde_json::to_string(&report).expect("plain data becomes JSON"))

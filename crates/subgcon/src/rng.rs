@@ -67,9 +67,40 @@ pub fn mix(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// `most` of some things in the order that they have, all where they are no more: as if drawn by
+/// lot, always the same ones. Not every so many, since what they are may come in turn.
+pub fn some_of<T: Copy>(things: &[T], most: usize) -> Vec<T> {
+    if things.len() <= most {
+        return things.to_vec();
+    }
+    let mut places: Vec<usize> = (0..things.len()).collect();
+    if most > 0 {
+        places.select_nth_unstable_by_key(most - 1, |&place| mix(place as u64));
+    }
+    places.truncate(most);
+    places.sort_unstable();
+    places.into_iter().map(|place| things[place]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn some_are_drawn_by_lot_and_stay_in_order() {
+        let things: Vec<u32> = (0..1000).map(|at| 3 * at).collect();
+        assert_eq!(some_of(&things, 1000), things);
+        assert!(some_of(&things, 0).is_empty());
+        let some = some_of(&things, 100);
+        assert_eq!(some.len(), 100);
+        assert!(some.is_sorted() && some.windows(2).all(|pair| pair[0] < pair[1]));
+        // Of things that come in turn, about as many of each: 10 ± 3 at one deviation.
+        for turn in 0..10 {
+            let count = some.iter().filter(|&&thing| thing / 3 % 10 == turn).count();
+            assert!((2..=22).contains(&count), "{turn}: {count}");
+        }
+        assert_eq!(some, some_of(&things, 100));
+    }
 
     #[test]
     fn streams_repeat_and_differ() {

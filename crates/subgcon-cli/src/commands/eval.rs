@@ -102,9 +102,6 @@ struct Summary {
     sim_at_10: Option<f64>,
 }
 
-/// Beyond this, comparing all pairs of nodes takes minutes.
-const SMALL: usize = 50_000;
-
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let store = Store::open(&arguments.graph)?;
     let labels = labels(&store)?;
@@ -128,7 +125,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         .values()
         .map(|report| report.validation.as_ref().map(|figures| figure(labels, figures)))
         .collect();
-    let single = matches!(labels, Labels::Single { .. }) && embeddings.rows <= SMALL;
+    let single = matches!(labels, Labels::Single { .. });
+    let sim = if single { Some(sim_at(&embeddings, labels, &[5, 10])?) } else { None };
     let summary = Summary {
         embeddings: arguments.embeddings.display().to_string(),
         graph: store.root().display().to_string(),
@@ -146,8 +144,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             _ => None,
         },
         groups: if single { Some(group_probe(&embeddings, labels, arguments.seed)?) } else { None },
-        sim_at_5: if single { Some(sim_at(&embeddings, labels, 5)?) } else { None },
-        sim_at_10: if single { Some(sim_at(&embeddings, labels, 10)?) } else { None },
+        sim_at_5: sim.as_ref().map(|sim| sim[0]),
+        sim_at_10: sim.as_ref().map(|sim| sim[1]),
         splits: reports,
     };
     let mut out = std::io::stdout().lock();

@@ -10,9 +10,6 @@ from . import _arrays, _native
 from ._graph import Graph
 from ._progress import threads
 
-#: Beyond this, comparing all pairs of nodes takes minutes.
-_SMALL = 50_000
-
 
 def evaluate(
     embedding: Any,
@@ -31,7 +28,8 @@ def evaluate(
 
     ``labels`` are one class a node (None or -1 in a graph: no label), rows of zeros and ones, or a :class:`Graph` that has
     labels and perhaps splits. ``splits`` is a dict of roles (0 unused, 1 train, 2 validation, 3 test), a number of
-    random splits, or nothing: the graph's, or ten random ones. C is chosen on the validation nodes unless it is given.
+    random splits, or nothing: the graph's, or ten random ones. C is chosen on the validation nodes unless it is given. Groups (k-means)
+    and nearest nodes are those of some nodes where there are very many.
 
     >>> from subgcon import datasets
     >>> graph = datasets.communities(nodes=600, edges=3000, classes=3)
@@ -72,7 +70,6 @@ def evaluate(
             strengths,
             normalise,
             standardise,
-            len(rows) <= _SMALL,
             random_state,
             threads(n_jobs),
         )

@@ -181,7 +181,6 @@ def evaluate(
     strengths: list[float] | None,
     normalise: bool,
     standardise: bool,
-    pairs: bool,
     seed: int,
     jobs: int | None = None,
 ) -> str: ...

@@ -1,7 +1,8 @@
 //! Are a node's nearest nodes of its class?
 //!
 //! Nearness is the cosine. All pairs are looked at, in blocks of exact products; of
-//! nodes that are equally near, those with smaller numbers come first.
+//! nodes that are equally near, those with smaller numbers come first. Where there are more
+//! than [`PAIRS`], some of the nodes ask for all.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -12,10 +13,14 @@ use super::rows::Rows;
 use crate::error::{Error, Result};
 use crate::graph::{Labels, Split};
 use crate::math::{Matrix, View, Write, gemm_slice};
+use crate::rng::some_of;
 
 /// Nodes that ask together, and nodes that they ask together.
 const ASKING: usize = 256;
 const ASKED: usize = 1024;
+
+/// Pairs that figures are found from at most: a minute or so.
+const PAIRS: usize = 1 << 29;
 
 /// A near node.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,17 +41,15 @@ pub fn nearest(
 ) -> Vec<Vec<Neighbour>> {
     let (units, width) = (Rows::units(embeddings), embeddings.width);
     let gather = |nodes: &[u32]| units.of(nodes).values;
-    let asked: Vec<(&[u32], Vec<f32>)> =
-        candidates.chunks(ASKED).map(|some| (some, gather(some))).collect();
     let of_block = |asking: &[u32]| {
         let rows = gather(asking);
         let rows = View::of(&rows, asking.len(), width);
         let mut best: Vec<Vec<Neighbour>> = vec![Vec::with_capacity(k + 1); asking.len()];
         let mut products = Vec::new();
-        for (candidates, columns) in &asked {
-            let count = candidates.len();
+        for candidates in candidates.chunks(ASKED) {
+            let (columns, count) = (gather(candidates), candidates.len());
             products.resize(asking.len() * count, 0.0);
-            let columns = View::of(columns, count, width).transposed();
+            let columns = View::of(&columns, count, width).transposed();
             gemm_slice(&mut products, count, rows, columns, Write::Set);
             for ((&node, best), row) in asking.iter().zip(&mut best).zip(products.chunks(count)) {
                 for (&candidate, &similarity) in candidates.iter().zip(row) {
@@ -59,6 +62,11 @@ pub fn nearest(
         best
     };
     nodes.par_chunks(ASKING).flat_map_iter(of_block).collect()
+}
+
+/// Those of `nodes` that ask so many others.
+fn asking(nodes: &[u32], others: usize) -> Vec<u32> {
+    some_of(nodes, (PAIRS / others.max(1)).max(ASKING))
 }
 
 fn before(a: &Neighbour, b: &Neighbour) -> bool {
@@ -90,7 +98,7 @@ pub struct NeighbourReport {
 
 /// Gives each validation and test node the class that most of its `k` nearest training
 /// nodes have; of classes with as many, the one whose nodes are nearer in sum, then the
-/// first. 10 is the usual k.
+/// first. 10 is the usual k. Where there are very many, some of the validation and test nodes.
 pub fn neighbour_probe(
     embeddings: &Matrix<f32>,
     labels: &Labels,
@@ -104,7 +112,8 @@ pub fn neighbour_probe(
     let count = labels.names().len();
     let class_of = |node: u32| classes[node as usize] as u32;
     let answers = |nodes: &[u32]| -> (Vec<u32>, Vec<u32>) {
-        let near = nearest(embeddings, nodes, &parts.train, k);
+        let nodes = asking(nodes, parts.train.len());
+        let near = nearest(embeddings, &nodes, &parts.train, k);
         let voted = near.iter().map(|near| {
             vote(near.iter().map(|near| (class_of(near.node), near.similarity)), count)
         });
@@ -136,21 +145,25 @@ fn vote(near: impl Iterator<Item = (u32, f32)>, classes: usize) -> u32 {
     best as u32
 }
 
-/// Sim@k: the mean over labelled nodes of the share of a node's `k` nearest labelled
-/// nodes that have its class.
-pub fn sim_at(embeddings: &Matrix<f32>, labels: &Labels, k: usize) -> Result<f64> {
+/// Sim@k for each of `ks`: the mean over labelled nodes, some of them where there are very many, of
+/// the share of a node's k nearest labelled nodes that have its class.
+pub fn sim_at(embeddings: &Matrix<f32>, labels: &Labels, ks: &[usize]) -> Result<Vec<f64>> {
     let classes = single(labels, "Sim@k")?;
     checks::embeddings(embeddings, labels.nodes(), "labels")?;
     let labelled: Vec<u32> =
         (0..classes.len() as u32).filter(|&node| classes[node as usize] >= 0).collect();
-    check_k(k, labelled.len().saturating_sub(1), "labelled nodes beside each")?;
-    let same = |(&node, near): (&u32, &Vec<Neighbour>)| {
-        let own = classes[node as usize];
-        near.iter().filter(|near| classes[near.node as usize] == own).count()
+    let there = labelled.len().saturating_sub(1);
+    ks.iter().try_for_each(|&k| check_k(k, there, "labelled nodes beside each"))?;
+    let asking = asking(&labelled, labelled.len());
+    let near = nearest(embeddings, &asking, &labelled, ks.iter().copied().max().unwrap_or(0));
+    let share = |&k: &usize| {
+        let same = |(&node, near): (&u32, &Vec<Neighbour>)| {
+            let own = classes[node as usize];
+            near[..k].iter().filter(|near| classes[near.node as usize] == own).count()
+        };
+        asking.iter().zip(&near).map(same).sum::<usize>() as f64 / (k * asking.len()) as f64
     };
-    let near = nearest(embeddings, &labelled, &labelled, k);
-    let same: usize = labelled.iter().zip(&near).map(same).sum();
-    Ok(same as f64 / (k * labelled.len()) as f64)
+    Ok(ks.iter().map(share).collect())
 }
 
 fn check_k(k: usize, there: usize, what: &str) -> Result<()> {
@@ -226,7 +239,9 @@ mod tests {
         let x = Matrix::of(6, 2, x);
         let labels = Labels::from_integers(&[Some(0), Some(0), Some(0), Some(1), Some(1), None]);
         // Two nearest: class 0 has 2, 2, 2 of its own; class 1 has one each.
-        assert!((sim_at(&x, &labels, 2).unwrap() - 8.0 / 10.0).abs() < 1e-15);
+        // The nearest one, of those that have a label, is always of the same class.
+        let found = sim_at(&x, &labels, &[2, 1]).unwrap();
+        assert!((found[0] - 8.0 / 10.0).abs() < 1e-15 && found[1] == 1.0, "{found:?}");
         let mut split = Split::unused("circle", 6);
         for (node, role) in [(0, Role::Train), (2, Role::Train), (4, Role::Train)] {
             split.assign(node, role).unwrap();
@@ -239,6 +254,6 @@ mod tests {
         assert_eq!(neighbour_probe(&x, &labels, &split, 3).unwrap().test_accuracy, 0.0);
         let error = neighbour_probe(&x, &labels, &split, 4).unwrap_err().to_string();
         assert_eq!(error, "k = 4: there are 3 training nodes; choose between 1 and that");
-        assert!(sim_at(&x, &labels, 0).is_err() && sim_at(&x, &labels, 5).is_err());
+        assert!(sim_at(&x, &labels, &[0]).is_err() && sim_at(&x, &labels, &[1, 5]).is_err());
     }
 }

@@ -1,5 +1,7 @@
 //! Which nodes are for training, validation and test.
 
+use crate::rng::some_of;
+
 /// What a node is for in one split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -73,15 +75,14 @@ impl Split {
         count_roles(&self.roles)
     }
 
-    /// With no more than `most` nodes in each part, evenly spread over those there are.
+    /// With no more than `most` nodes in each part, drawn from those there are by lot.
     pub fn thinned(&self, most: usize) -> Split {
         let mut thin = Split::unused(&self.name[..], self.roles.len());
         for role in [Role::Train, Role::Validation, Role::Test] {
             let bytes = self.roles.iter().enumerate();
             let nodes: Vec<usize> =
                 bytes.filter(|&(_, &byte)| byte == role as u8).map(|(node, _)| node).collect();
-            let count = nodes.len().min(most);
-            (0..count).for_each(|at| thin.roles[nodes[at * nodes.len() / count]] = role as u8);
+            some_of(&nodes, most).into_iter().for_each(|node| thin.roles[node] = role as u8);
         }
         thin
     }
@@ -117,9 +118,9 @@ mod tests {
         assert_eq!((&thin.name[..], thin.counts()), ("public", [150, 150, 150]));
         let kept = thin.roles.iter().zip(&split.roles);
         assert!(kept.clone().all(|(&thin, &all)| thin == 0 || thin == all));
-        // Half of the nodes have half of each part.
+        // Half of the nodes have about half of each part: 75 ± 6 at one deviation.
         let half = Split { name: String::new(), roles: thin.roles[..500].to_vec() };
-        assert!(half.counts().iter().all(|&count| (74..=76).contains(&count)), "{half:?}");
+        assert!(half.counts().iter().all(|&count| (50..=100).contains(&count)), "{half:?}");
         assert_eq!(split.thinned(1000).roles, split.roles);
     }
 

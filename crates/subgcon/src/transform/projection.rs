@@ -8,12 +8,14 @@
 //! 2. `rounds` times B ← orthonormal(M B);
 //! 3. BᵀM B = U Λ Uᵀ (Rayleigh–Ritz), V = the first k columns of B U, singular values √Λ.
 //!
-//! So M is applied `rounds` + 1 times, and twice where B has as many columns as there are
-//! features. V is orthonormal and not whitened: X̂ V keeps the lengths that X̂ has in these
-//! directions.
+//! So M is applied to `rounds` + 1 matrices of k + 16 columns, and to two where B has as many columns
+//! as there are features. Where those are more columns in all than M has itself, M is found
+//! first, from the unit vectors, and the rest is small (but for weak directions, see
+//! [`DOUBTFUL`]). V is orthonormal and not whitened: X̂ V keeps the lengths that X̂ has in
+//! these directions.
 //!
 //! M B is made 64 columns at a time, since Π takes every column by itself: memory is
-//! a few matrices of (nodes, 64) and of (width, k), whatever X̂ is. Products with X̂ and
+//! a few matrices of (nodes, 64) and of (width, k), and M, whatever X̂ is. Products with X̂ and
 //! Π run in f32, sums over nodes and all that is (width, k) in f64.
 
 use nalgebra::{DMatrix, SymmetricEigen};
@@ -35,9 +37,16 @@ const EXTRA: usize = 16;
 /// Columns of B that go through Π together.
 const COLUMNS: usize = 64;
 
+/// Columns of M, a matrix of f64, up to which it may be made.
+const WHOLE: usize = 2048;
+
 /// Singular values below this share of the largest are rounding: products in f32
 /// know about seven digits.
 const NOTHING: f64 = 1e-5;
+
+/// Of M itself, whose rounding is that of its largest entries, no singular values below this share
+/// are told: then B is multiplied once more, in which every direction has its own rounding.
+const DOUBTFUL: f32 = 1e-3;
 
 /// What was found.
 pub(super) struct Projection {
@@ -59,10 +68,14 @@ pub(super) fn project(
 ) -> Result<Projection> {
     let (nodes, width) = (rows.features.nodes(), rows.features.width());
     let count = (settings.width + EXTRA).min(width).min(nodes);
-    let blocks = count.div_ceil(COLUMNS) as u64;
     // A basis of all there is has nothing to converge to: one round puts strong before weak.
     let rounds = if count == width { settings.rounds.min(1) } else { settings.rounds };
-    progress.begin("projecting features", blocks * (rounds as u64 + 1), "blocks");
+    let whole = width <= WHOLE.min(count * (rounds + 1));
+    let blocks = match whole {
+        true => width.div_ceil(COLUMNS) as u64,
+        false => count.div_ceil(COLUMNS) as u64 * (rounds as u64 + 1),
+    };
+    progress.begin("projecting features", blocks, "blocks");
     let smoothers = smoothing.map(|smoothing| {
         let forward = Smoother::new(adjacency);
         (smoothing, forward.transposed(), forward)
@@ -95,20 +108,48 @@ pub(super) fn project(
             ))
         }
     };
+    let m = match whole {
+        true => Some(product(&unit_vectors(width))?),
+        false => None,
+    };
+    let image_of = |b: &Matrix<f64>| match &m {
+        None => product(b),
+        Some(m) => {
+            let mut image = Matrix::zeros(width, b.width);
+            gemm(&mut image, m.view(), b.view(), Write::Set);
+            Ok(image)
+        }
+    };
     let mut basis = start(width, count, seed);
     for round in 0..rounds {
         let mut stream = Stream::new(seed, "projection-fill", round as u64);
-        basis = orthonormal(&product(&basis)?, &mut stream);
+        basis = orthonormal(&image_of(&basis)?, &mut stream);
     }
-    let image = product(&basis)?;
+    let mut found = ritz(&basis, &image_of(&basis)?, settings.width);
+    let sure = |found: &Projection| {
+        let values = &found.singular_values;
+        let ends = values.first().zip(values.last());
+        let even = ends.is_some_and(|(first, last)| *last > DOUBTFUL * first);
+        even && values.len() == settings.width.min(count)
+    };
+    if m.is_some() && !found.as_ref().is_some_and(sure) {
+        progress.begin("projecting features", count.div_ceil(COLUMNS) as u64, "blocks");
+        found = ritz(&basis, &product(&basis)?, settings.width);
+    }
     progress.end();
-    ritz(&basis, &image, settings.width).ok_or_else(|| {
+    found.ok_or_else(|| {
         Error::setting(
             "features.projection.width",
             settings.width,
             "all features are zero and there is nothing to project; give the nodes features",
         )
     })
+}
+
+fn unit_vectors(width: usize) -> Matrix<f64> {
+    let mut vectors = Matrix::zeros(width, width);
+    (0..width).for_each(|at| vectors.row_mut(at)[at] = 1.0);
+    vectors
 }
 
 /// Normal numbers, a stream a row.
