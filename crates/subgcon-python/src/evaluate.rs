@@ -20,6 +20,7 @@ struct Report {
     splits: Vec<(String, ProbeReport)>,
     neighbours: Option<NeighbourReport>,
     groups: Option<GroupReport>,
+    sim_nodes: Option<usize>,
     sim_at_5: Option<f64>,
     sim_at_10: Option<f64>,
 }
@@ -79,9 +80,10 @@ pub(crate) fn evaluate(
         Ok(Report {
             splits: probed,
             neighbours,
-            groups: single.then(|| group_probe(&embeddings, &labels, seed)).transpose()?,
-            sim_at_5: sim.as_ref().map(|sim| sim[0]),
-            sim_at_10: sim.as_ref().map(|sim| sim[1]),
+            groups: single.then(|| group_probe(&embeddings, &labels, seed)).transpose()?.flatten(),
+            sim_nodes: sim.as_ref().map(|sim| sim.nodes),
+            sim_at_5: sim.as_ref().map(|sim| sim.at[0]),
+            sim_at_10: sim.as_ref().map(|sim| sim.at[1]),
         })
     })?;
     Ok(serde_json::to_string(&report).expect("plain data becomes JSON"))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from subgcon import Graph, SubgCon, as_graph
+from subgcon import Graph, SubgCon, as_graph, evaluate
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -275,12 +275,12 @@ class SparseTensor:
     def detach(self):
         return self
 
-    cpu = to_sparse_coo = coalesce = detach
+    cpu = to_sparse_coo = detach
 
-    def indices(self):
+    def _indices(self):
         return tensor(np.array([self._matrix.row, self._matrix.col]))
 
-    def values(self):
+    def _values(self):
         return tensor(self._matrix.data)
 
 
@@ -292,9 +292,26 @@ def test_sparse_tensors(weighted):
     data = pyg(weighted)
     data.x, data.edge_index, data.edge_weight, data.adj_t = rows, None, None, SparseTensor(weighted.A)
     assert learner().fit_transform(data).tobytes() == wanted
-    # Transposed: an edge from 0 to 1 alone.
-    one_way = types.SimpleNamespace(edge_index=None, adj_t=SparseTensor(sp.csr_array(([1.0], ([1], [0])), shape=(2, 2))), num_nodes=2)
-    assert Graph.from_pyg(one_way, directed=True).adjacency.toarray().tolist() == [[0, 1], [0, 0]]
+    # Transposed: an edge from 0 to 1 alone; weights beside it, and twice the same edge.
+    one_way = types.SimpleNamespace(edge_index=None, adj_t=SparseTensor(sp.coo_array(([1.0], ([1], [0])), shape=(3, 3))))
+    assert Graph.from_pyg(one_way, directed=True).adjacency.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    one_way.edge_attr = tensor([[5.0]])
+    assert Graph.from_pyg(one_way).adjacency.toarray().tolist() == [[0, 5, 0], [5, 0, 0], [0, 0, 0]]
+    one_way.adj_t = SparseTensor(sp.coo_array(([2.0, 3.0], ([1, 1], [0, 0])), shape=(3, 3)))
+    assert Graph.from_pyg(one_way, duplicates="largest").adjacency.toarray()[0].tolist() == [0, 3, 0]
+    sparse = SparseTensor(sp.csr_array(np.eye(3)))
+    for bad in (
+        lambda: Graph.from_edges(sparse),
+        lambda: Graph.from_edges(weighted.edges, weights=sparse),
+        lambda: Graph.from_edges(weighted.edges, labels=sparse),
+        lambda: evaluate(sparse, [0, 1, 0]),
+        lambda: Graph.from_pyg(types.SimpleNamespace(**{**vars(pyg(weighted)), "train_mask": sparse})),
+    ):
+        with pytest.raises(ValueError, match="a sparse tensor; give a dense one"):
+            bad()
+    sparse.shape = (3,)
+    with pytest.raises(ValueError, match="sparse tensor of shape .3,.; give a matrix"):
+        learner().fit(sparse, weighted.A)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of PyTorch, about its own sparse tensors
@@ -304,6 +321,10 @@ def test_installed_tensors_of_all_kinds(toy):
     rows = torch.from_numpy(np.array(toy.X))
     edges = torch.from_numpy(np.array([toy.A.tocoo().row, toy.A.tocoo().col])).long()
     adjacency = torch.sparse_coo_tensor(edges, torch.ones(edges.shape[1]), tuple(toy.A.shape))
+    assert Graph.from_matrix(adjacency).fingerprint == as_graph(toy.A).fingerprint
+    weights = torch.ones(edges.shape[1]).requires_grad_()
+    assert Graph.from_edges(edges, weights=weights).fingerprint == as_graph(toy.A).fingerprint
+    assert learner().fit_transform(rows.to_sparse().half(), edges).shape[0] == len(toy.y)
     for X in (rows, rows.clone().requires_grad_(), rows.to_sparse(), rows.to_sparse_csr()):
         for graph in (edges, adjacency, adjacency.to_sparse_csr()):
             assert learner().fit_transform(X, graph).tobytes() == wanted
@@ -312,7 +333,7 @@ def test_installed_tensors_of_all_kinds(toy):
 
 def test_graphs_of_several_kinds_and_without_edges_are_refused(toy):
     several = types.SimpleNamespace(to_homogeneous=None, edge_types=["a", "b"])
-    for call in (lambda: learner().fit(several), lambda: learner().fit(toy.X, several), lambda: as_graph(several)):
+    for call in (lambda: Graph.from_pyg(several), lambda: learner().fit(several), lambda: learner().fit(toy.X, several), lambda: as_graph(several)):
         with pytest.raises(ValueError, match="several kinds of nodes or edges"):
             call()
     graph = Dgl(toy)

@@ -122,7 +122,7 @@ pub(crate) fn run(arguments: &Arguments, told: bool, progress: &Bars) -> anyhow:
         at_once: 1,
     };
     let store = Store::open(&arguments.store)?;
-    let enough = (store.adjacency()?.nodes() / NODES).max(1);
+    let enough = enough(store.adjacency()?.nodes());
     let summary = if told || enough >= rayon::current_num_threads() {
         summarise(&store, &plan, progress)?
     } else {
@@ -130,6 +130,11 @@ pub(crate) fn run(arguments: &Arguments, told: bool, progress: &Bars) -> anyhow:
         pool.install(|| summarise(&store, &plan, progress))?
     };
     tell(arguments.json, &summary, || text(&summary))
+}
+
+/// Threads that a run on so many nodes can use.
+fn enough(nodes: usize) -> usize {
+    (nodes / NODES).max(1)
 }
 
 /// All runs and rows.
@@ -232,7 +237,8 @@ impl Plan<'_> {
     ) -> anyhow::Result<Vec<(R, f64)>> {
         progress.begin("benchmark", self.seeds, "runs");
         let shown = Mutex::new(Vec::new());
-        let runs = each_seed(self.seeds, self.at_once, |seed| {
+        let enough = enough(ground.adjacency.nodes());
+        let runs = each_seed(self.seeds, self.at_once, enough, |seed| {
             let settings = Settings { seed: self.settings.seed + seed, ..self.settings.clone() };
             let (transform, seconds) = ground.transform(&settings)?;
             let (figure, run) = one(&settings, &transform)?;

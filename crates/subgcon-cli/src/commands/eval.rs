@@ -16,7 +16,7 @@ use subgcon::io::embeddings::read_embeddings;
 use subgcon::io::store::Store;
 use subgcon::math::Matrix;
 
-use crate::format::percent;
+use crate::format::{percent, thousands};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -98,6 +98,8 @@ struct Summary {
     splits: BTreeMap<String, ProbeReport>,
     neighbours: Option<NeighbourReport>,
     groups: Option<GroupReport>,
+    /// Nodes whose nearest were looked for: some of the labelled ones where there are very many.
+    sim_nodes: Option<usize>,
     sim_at_5: Option<f64>,
     sim_at_10: Option<f64>,
 }
@@ -143,9 +145,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             }
             _ => None,
         },
-        groups: if single { Some(group_probe(&embeddings, labels, arguments.seed)?) } else { None },
-        sim_at_5: sim.as_ref().map(|sim| sim[0]),
-        sim_at_10: sim.as_ref().map(|sim| sim[1]),
+        groups: if single { group_probe(&embeddings, labels, arguments.seed)? } else { None },
+        sim_nodes: sim.as_ref().map(|sim| sim.nodes),
+        sim_at_5: sim.as_ref().map(|sim| sim.at[0]),
+        sim_at_10: sim.as_ref().map(|sim| sim.at[1]),
         splits: reports,
     };
     let mut out = std::io::stdout().lock();
@@ -177,15 +180,21 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             report.test.macro_f1
         )?;
     }
-    if let (Some(groups), Some(five), Some(ten)) =
-        (&summary.groups, summary.sim_at_5, summary.sim_at_10)
-    {
-        writeln!(out, "k-means: NMI {:.4}, ARI {:.4}", groups.nmi, groups.ari)?;
+    let of_some = |nodes: usize| match nodes < summary.nodes {
+        true => format!(" (of {} nodes)", thousands(nodes as u64)),
+        false => String::new(),
+    };
+    if let Some(groups) = &summary.groups {
+        let some = of_some(groups.nodes);
+        writeln!(out, "k-means: NMI {:.4}, ARI {:.4}{some}", groups.nmi, groups.ari)?;
+    }
+    if let Some(sim) = &sim {
         writeln!(
             out,
-            "nearest nodes of the same class: {} of 5, {} of 10",
-            percent(five),
-            percent(ten)
+            "nearest nodes of the same class: {} of 5, {} of 10{}",
+            percent(sim.at[0]),
+            percent(sim.at[1]),
+            of_some(sim.nodes)
         )?;
     }
     Ok(())

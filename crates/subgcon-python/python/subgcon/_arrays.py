@@ -154,7 +154,7 @@ def weights_of(values: Any) -> np.ndarray | None:
     """Edge weights as 32-bit numbers."""
     if values is None:
         return None
-    array = np.asarray(values)
+    array = dense(values, "edge weights")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1 or array.dtype.kind not in "iufb":
@@ -174,20 +174,47 @@ def float32(values: Any) -> np.ndarray:
 
 
 def tensor(values: Any) -> Any:
-    """A tensor of any library as an array; a sparse one of PyTorch's as a SciPy matrix. Of numbers that NumPy does not have,
-    bfloat16, 32-bit ones are made."""
+    """A tensor of any library as an array; a sparse one of PyTorch's as a SciPy matrix, what it holds twice added up. Of numbers
+    that NumPy, or SciPy, does not have 32-bit ones are made."""
+    if is_sparse_tensor(values):
+        from scipy.sparse import coo_matrix
+
+        rows, columns, entries, shape = entries_of(values)
+        if entries.ndim != 1:
+            raise ValueError(f"a sparse tensor with {entries.shape[1:]} numbers an entry; give one each")
+        return coo_matrix((entries, (rows, columns)), shape=shape).tocsr()
     for step in ("detach", "cpu"):
         if hasattr(values, step):
             values = getattr(values, step)()
     if str(getattr(values, "dtype", "")) == "torch.bfloat16":
         values = values.float()
-    if not str(getattr(values, "layout", "")).startswith("torch.sparse"):
-        return np.asarray(values)
-    from scipy.sparse import coo_matrix
+    return np.asarray(values)
 
-    entries = values.to_sparse_coo().coalesce()
-    rows, columns = np.asarray(entries.indices())
-    return coo_matrix((np.asarray(entries.values()), (rows, columns)), shape=tuple(entries.shape)).tocsr()
+
+def dense(values: Any, what: str) -> np.ndarray:
+    """The same where sparse tensors make no sense."""
+    if is_sparse_tensor(values):
+        raise ValueError(f"{what}: a sparse tensor; give a dense one")
+    return np.asarray(tensor(values))
+
+
+def is_sparse_tensor(thing: Any) -> bool:
+    """Whether it is a sparse tensor of PyTorch, of any layout."""
+    return str(getattr(thing, "layout", "")).startswith("torch.sparse")
+
+
+def entries_of(values: Any) -> "tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]":
+    """Rows, columns and values of a sparse tensor, as often as it holds them, and its shape."""
+    shape = tuple(values.shape)
+    if len(shape) < 2:
+        raise ValueError(f"a sparse tensor of shape {shape}; give a matrix")
+    entries = values.detach().cpu().to_sparse_coo()
+    places, numbers = np.asarray(entries._indices()), entries._values()
+    if len(places) != 2:
+        raise ValueError(f"a sparse tensor of shape {shape}; give a matrix")
+    if str(numbers.dtype) in ("torch.bfloat16", "torch.float16"):
+        numbers = numbers.float()
+    return places[0], places[1], np.asarray(numbers), shape[:2]
 
 
 def csr_parts(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -206,7 +233,7 @@ def csr_parts(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def classes_of(values: Any, nodes: int) -> tuple[np.ndarray, list[str]]:
     """Labels as numbers and names: one class a node, or a row of zeros and ones each."""
-    array = values if isinstance(values, np.ndarray) else tensor(values)
+    array = values if isinstance(values, np.ndarray) else dense(values, "labels")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.shape[:1] != (nodes,) or array.ndim > 2:
@@ -256,7 +283,7 @@ def roles_of(values: Any) -> np.ndarray:
 
 def roles_from_masks(nodes: int, **masks: Any) -> list[tuple[str, np.ndarray]]:
     """Splits from masks of training, validation and test nodes, one column a split."""
-    given = {name: tensor(mask).astype(bool) for name, mask in masks.items() if mask is not None}
+    given = {name: dense(mask, f"{name} mask").astype(bool) for name, mask in masks.items() if mask is not None}
     if not given:
         return []
     wide = max((mask.shape[1] if mask.ndim == 2 else 1) for mask in given.values())

@@ -29,7 +29,7 @@ def evaluate(
     ``labels`` are one class a node (None or -1 in a graph: no label), rows of zeros and ones, or a :class:`Graph` that has
     labels and perhaps splits. ``splits`` is a dict of roles (0 unused, 1 train, 2 validation, 3 test), a number of
     random splits, or nothing: the graph's, or ten random ones. C is chosen on the validation nodes unless it is given. Groups (k-means)
-    and nearest nodes are those of some nodes where there are very many.
+    and nearest nodes are those of some nodes where there are more than 32,768 (``groups["nodes"]``, ``sim_nodes``).
 
     >>> from subgcon import datasets
     >>> graph = datasets.communities(nodes=600, edges=3000, classes=3)
@@ -46,7 +46,7 @@ def evaluate(
             splits = graph.splits or None
     else:
         classes, names = _arrays.classes_of(labels, len(labels))
-    rows = np.asarray(embedding)
+    rows = _arrays.dense(embedding, "embedding")
     if rows.ndim != 2:
         raise ValueError(f"embedding of shape {rows.shape}; give a row for each node")
     drawn, given = (10, []) if splits is None else (0, [])
@@ -85,6 +85,6 @@ def evaluate(
         "validation_mean": float(np.mean(validations)) if len(validations) == len(tests) else None,
         "nodes": rows.shape[0],
         "width": rows.shape[1],
-        **{key: report[key] for key in ("neighbours", "groups", "sim_at_5", "sim_at_10")},
+        **{key: report[key] for key in ("neighbours", "groups", "sim_nodes", "sim_at_5", "sim_at_10")},
         "splits": probed,
     }

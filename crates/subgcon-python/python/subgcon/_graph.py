@@ -59,7 +59,7 @@ class Graph:
         if not _arrays.is_sparse(matrix):
             import scipy.sparse
 
-            matrix = scipy.sparse.csr_matrix(np.asarray(matrix))
+            matrix = scipy.sparse.csr_matrix(_arrays.tensor(matrix))
         if matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"an adjacency matrix of shape {matrix.shape}; rows and columns are the nodes")
         offsets, places, weights = _arrays.csr_parts(matrix)
@@ -87,7 +87,7 @@ class Graph:
         >>> Graph.from_edges([[0, 1], [1, 2]], num_nodes=4)
         Graph(nodes=4, edges=2)
         """
-        array = _arrays.tensor(edges)
+        array = _arrays.dense(edges, "edges")
         if array.size == 0 and array.ndim < 2:
             array = np.empty((2, 0), dtype=np.int64)
         if array.ndim != 2 or array.shape[0] != 2:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays
+from . import _arrays, _tensors
 from ._graph import Graph
 
 
@@ -37,9 +37,7 @@ def as_graph(source: Any, *, num_nodes: int | None = None, **options: Any) -> Gr
         return Graph.from_igraph(source, **options)
     if library == "dgl":
         return Graph.from_dgl(source, **options)
-    if _is_heterogeneous(source):
-        raise ValueError("graph: several kinds of nodes or edges; give one kind, as to_homogeneous() does")
-    if hasattr(source, "edge_index"):
+    if hasattr(source, "edge_index") or _tensors.is_heterogeneous(source):
         return Graph.from_pyg(source, **options)
     array = _arrays.tensor(source)
     if _arrays.is_sparse(array):
@@ -63,7 +61,7 @@ def is_graph(thing: Any) -> bool:
         return True
     if isinstance(thing, (tuple, list)) and len(thing) == 2 and all(_arrays.is_table(part) for part in thing):
         return True
-    if _arrays.library(thing) in ("networkx", "igraph", "dgl") or hasattr(thing, "edge_index") or _is_heterogeneous(thing):
+    if _arrays.library(thing) in ("networkx", "igraph", "dgl") or hasattr(thing, "edge_index") or _tensors.is_heterogeneous(thing):
         return True
     shape = np.shape(thing) if not hasattr(thing, "shape") else tuple(thing.shape)
     return len(shape) == 2 and (shape[0] == 2 or shape[0] == shape[1] > 2)
@@ -80,9 +78,5 @@ def holds_graph(thing: Any) -> bool:
         return True
     if isinstance(thing, tuple) and len(thing) == 2 and all(_arrays.is_table(part) for part in thing):
         return True
-    return _arrays.library(thing) in ("networkx", "igraph", "dgl") or hasattr(thing, "edge_index") or _is_heterogeneous(thing)
+    return _arrays.library(thing) in ("networkx", "igraph", "dgl") or hasattr(thing, "edge_index") or _tensors.is_heterogeneous(thing)
 
-
-def _is_heterogeneous(thing: Any) -> bool:
-    """Whether it is PyTorch Geometric's graph of several kinds of nodes or edges, which no method takes."""
-    return hasattr(thing, "to_homogeneous") and hasattr(thing, "edge_types")

@@ -9,6 +9,8 @@
 //! The nearest center is the one with least |m|² − 2 x·m, by products of blocks. Columns
 //! are shifted to mean 0 first, so that little cancels in it.
 
+use std::collections::HashSet;
+
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -196,6 +198,8 @@ fn move_centers(rows: &Matrix<f32>, of: &[u32], centers: &mut Matrix<f32>) {
 /// How groups of embeddings agree with classes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct GroupReport {
+    /// Nodes that were grouped.
+    pub nodes: usize,
     /// Number of groups: that of the classes.
     pub groups: usize,
     /// Σ |x − m|².
@@ -206,33 +210,44 @@ pub struct GroupReport {
     pub ari: f64,
 }
 
-/// Nodes that are grouped at most: ten starts take half a minute.
+/// Nodes that are grouped at most, and more groups than which are not looked for: ten starts take
+/// minutes.
 const GROUPED: usize = 1 << 15;
+const GROUPS: usize = 1 << 10;
 
 /// Groups the labelled nodes, some of them where there are very many, into as many groups as there
-/// are classes among them.
-pub fn group_probe(embeddings: &Matrix<f32>, labels: &Labels, seed: u64) -> Result<GroupReport> {
+/// are classes among those; none where they are over a thousand.
+pub fn group_probe(
+    embeddings: &Matrix<f32>,
+    labels: &Labels,
+    seed: u64,
+) -> Result<Option<GroupReport>> {
     let classes = single(labels, "a comparison with groups")?;
     checks::embeddings(embeddings, labels.nodes(), "labels")?;
-    let groups = labels.class_sizes().iter().filter(|&&size| size > 0).count();
-    if groups < 2 {
-        let problem = format!("nodes of {groups} classes");
-        return Err(checks::refuse("labels", problem, "label nodes of at least two classes"));
-    }
     let labelled: Vec<usize> = (0..classes.len()).filter(|&node| classes[node] >= 0).collect();
+    let nodes = some_of(&labelled, GROUPED);
     let (mut rows, mut truth) = (Matrix::zeros(0, embeddings.width), Vec::new());
-    for node in some_of(&labelled, GROUPED) {
+    for &node in &nodes {
         rows.values.extend_from_slice(embeddings.row(node));
         rows.rows += 1;
         truth.push(classes[node] as u32);
     }
+    let groups = truth.iter().collect::<HashSet<_>>().len();
+    if groups < 2 {
+        let problem = format!("nodes of {groups} classes");
+        return Err(checks::refuse("labels", problem, "label nodes of at least two classes"));
+    }
+    if groups > GROUPS {
+        return Ok(None);
+    }
     let found = k_means(&rows, &KMeansSettings::new(groups, seed))?;
-    Ok(GroupReport {
+    Ok(Some(GroupReport {
+        nodes: nodes.len(),
         groups,
         inertia: found.inertia,
         nmi: metrics::mutual_information(&truth, &found.of),
         ari: metrics::adjusted_rand(&truth, &found.of),
-    })
+    }))
 }
 
 #[cfg(test)]

@@ -67,5 +67,5 @@ pub use links::{
     split_edges,
 };
 pub use logistic::{Logistic, LogisticSettings};
-pub use neighbours::{NeighbourReport, neighbour_probe, sim_at};
+pub use neighbours::{NeighbourReport, Similarity, neighbour_probe, sim_at};
 pub use probe::{Figures, ProbeReport, ProbeSettings, Validated, probe, validate};

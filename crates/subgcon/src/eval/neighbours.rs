@@ -2,7 +2,7 @@
 //!
 //! Nearness is the cosine. All pairs are looked at, in blocks of exact products; of
 //! nodes that are equally near, those with smaller numbers come first. Where there are more
-//! than [`PAIRS`], some of the nodes ask for all.
+//! than `PAIRS`, some of the nodes ask for all.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -19,8 +19,11 @@ use crate::rng::some_of;
 const ASKING: usize = 256;
 const ASKED: usize = 1024;
 
-/// Pairs that figures are found from at most: a minute or so.
-const PAIRS: usize = 1 << 29;
+/// Pairs that figures are found from, those of 32,768 nodes: seconds, or a minute where rows are wide.
+const PAIRS: usize = 1 << 30;
+
+/// Nodes that ask however many there are to be asked: a share of them is within two points.
+const LEAST: usize = 2048;
 
 /// A near node.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,7 +69,7 @@ pub fn nearest(
 
 /// Those of `nodes` that ask so many others.
 fn asking(nodes: &[u32], others: usize) -> Vec<u32> {
-    some_of(nodes, (PAIRS / others.max(1)).max(ASKING))
+    some_of(nodes, (PAIRS / others.max(1)).max(LEAST))
 }
 
 fn before(a: &Neighbour, b: &Neighbour) -> bool {
@@ -88,6 +91,8 @@ fn offer(best: &mut Vec<Neighbour>, new: Neighbour, k: usize) {
 pub struct NeighbourReport {
     /// Training nodes that vote on each.
     pub k: usize,
+    /// Test nodes that were asked about.
+    pub test_nodes: usize,
     /// Of the validation nodes, if there are any.
     pub validation_accuracy: Option<f64>,
     /// Of the test nodes.
@@ -123,6 +128,7 @@ pub fn neighbour_probe(
     let validation = (!parts.validation.is_empty()).then(|| answers(&parts.validation));
     Ok(NeighbourReport {
         k,
+        test_nodes: truth.len(),
         validation_accuracy: validation.map(|(truth, found)| metrics::accuracy(&truth, &found)),
         test_accuracy: metrics::accuracy(&truth, &found),
         test_macro_f1: metrics::f1(&truth, &found).macro_mean,
@@ -145,9 +151,18 @@ fn vote(near: impl Iterator<Item = (u32, f32)>, classes: usize) -> u32 {
     best as u32
 }
 
-/// Sim@k for each of `ks`: the mean over labelled nodes, some of them where there are very many, of
-/// the share of a node's k nearest labelled nodes that have its class.
-pub fn sim_at(embeddings: &Matrix<f32>, labels: &Labels, ks: &[usize]) -> Result<Vec<f64>> {
+/// How alike nodes and those nearest to them are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Similarity {
+    /// Nodes that were asked: labelled ones, some of them where there are very many.
+    pub nodes: usize,
+    /// For each k the mean over these nodes of the share of their k nearest labelled nodes that
+    /// have their class.
+    pub at: Vec<f64>,
+}
+
+/// Sim@k for each of `ks`.
+pub fn sim_at(embeddings: &Matrix<f32>, labels: &Labels, ks: &[usize]) -> Result<Similarity> {
     let classes = single(labels, "Sim@k")?;
     checks::embeddings(embeddings, labels.nodes(), "labels")?;
     let labelled: Vec<u32> =
@@ -163,7 +178,7 @@ pub fn sim_at(embeddings: &Matrix<f32>, labels: &Labels, ks: &[usize]) -> Result
         };
         asking.iter().zip(&near).map(same).sum::<usize>() as f64 / (k * asking.len()) as f64
     };
-    Ok(ks.iter().map(share).collect())
+    Ok(Similarity { nodes: asking.len(), at: ks.iter().map(share).collect() })
 }
 
 fn check_k(k: usize, there: usize, what: &str) -> Result<()> {
@@ -232,6 +247,30 @@ mod tests {
     }
 
     #[test]
+    fn of_very_many_nodes_some_ask() {
+        let nodes: Vec<u32> = (0..100_000).map(|node| 2 * node).collect();
+        assert_eq!(asking(&nodes, 140), nodes);
+        assert_eq!(asking(&nodes, 1 << 15).len(), 1 << 15);
+        assert_eq!(asking(&nodes, nodes.len()).len(), (1 << 30) / 100_000);
+        assert_eq!(asking(&nodes, 1 << 28).len(), 2048);
+        assert!(asking(&nodes, 1 << 28).iter().all(|node| nodes.contains(node)));
+    }
+
+    /// 40,000 nodes on a line in runs of one class: nearly all have neighbours of their own class,
+    /// whoever of them is asked.
+    #[test]
+    fn those_that_ask_speak_for_all() {
+        let count = 40_000;
+        let angle = |node: usize| node as f32 / count as f32;
+        let x = (0..count).flat_map(|node| [angle(node).cos(), angle(node).sin()]).collect();
+        let classes: Vec<Option<i64>> = (0..count).map(|node| Some(node as i64 / 4000)).collect();
+        let labels = Labels::from_integers(&classes);
+        let found = sim_at(&Matrix::of(count, 2, x), &labels, &[1]).unwrap();
+        assert_eq!(found.nodes, (1 << 30) / count);
+        assert!(found.at[0] > 0.98, "{found:?}");
+    }
+
+    #[test]
     fn a_circle_by_hand() {
         // Angles 0, 10, 20 of class 0, 90 and 100 of class 1; 30 has no label.
         let angles = [0f32, 10.0, 20.0, 90.0, 100.0, 30.0];
@@ -240,7 +279,8 @@ mod tests {
         let labels = Labels::from_integers(&[Some(0), Some(0), Some(0), Some(1), Some(1), None]);
         // Two nearest: class 0 has 2, 2, 2 of its own; class 1 has one each.
         // The nearest one, of those that have a label, is always of the same class.
-        let found = sim_at(&x, &labels, &[2, 1]).unwrap();
+        let Similarity { nodes, at: found } = sim_at(&x, &labels, &[2, 1]).unwrap();
+        assert_eq!(nodes, 5);
         assert!((found[0] - 8.0 / 10.0).abs() < 1e-15 && found[1] == 1.0, "{found:?}");
         let mut split = Split::unused("circle", 6);
         for (node, role) in [(0, Role::Train), (2, Role::Train), (4, Role::Train)] {

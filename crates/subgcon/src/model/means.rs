@@ -16,8 +16,12 @@ use crate::train::Material;
 /// Nodes that are looked at.
 const MOST: usize = 16_384;
 
-/// The mean of each block that wants it.
-pub(super) fn means(model: &Model, material: Material<'_>) -> Result<Vec<Option<Vec<f32>>>> {
+/// The mean of each block that wants it, of those that are `asked` for.
+pub(super) fn means(
+    model: &Model,
+    material: Material<'_>,
+    asked: impl Fn(usize) -> bool,
+) -> Result<Vec<Option<Vec<f32>>>> {
     let Material { adjacency, features, contexts, .. } = material;
     let embedder = Embedder::new(model, adjacency, features, contexts)?;
     let nodes = adjacency.nodes();
@@ -27,7 +31,7 @@ pub(super) fn means(model: &Model, material: Material<'_>) -> Result<Vec<Option<
     let smoother = Smoother::new(adjacency).transposed();
     let mut means = Vec::new();
     for (at, block) in model.settings.output.iter().enumerate() {
-        if !block.center || model.block_width(at) == 0 {
+        if !block.center || model.block_width(at) == 0 || !asked(at) {
             means.push(None);
             continue;
         }

@@ -88,7 +88,7 @@ impl Model {
             let width = model.own_width();
             model.own = Some(transform.own(features, adjacency, width, settings.seed)?);
         }
-        model.means = means::means(&model, material)?;
+        model.means = means::means(&model, material, |_| true)?;
         Ok(model)
     }
 
@@ -98,7 +98,11 @@ impl Model {
         let mut model = self.clone();
         model.encoder = trained.encoder;
         model.provenance.step = trained.step;
-        model.means = means::means(&model, material)?;
+        let learnt = |at: usize| self.settings.output[at].source == Source::Encoder;
+        let found = means::means(&model, material, learnt)?;
+        let pairs = found.into_iter().zip(&self.means).enumerate();
+        let kept = pairs.map(|(at, (new, old))| if learnt(at) { new } else { old.clone() });
+        model.means = kept.collect();
         Ok(model)
     }
 

@@ -45,8 +45,8 @@ const WHOLE: usize = 2048;
 const NOTHING: f64 = 1e-5;
 
 /// Of M itself, whose rounding is that of its largest entries, no singular values below this share
-/// are told: then B is multiplied once more, in which every direction has its own rounding.
-const DOUBTFUL: f32 = 1e-3;
+/// are told: then B goes through two more rounds, in which every direction has its own rounding.
+const DOUBTFUL: f32 = 2e-3;
 
 /// What was found.
 pub(super) struct Projection {
@@ -133,7 +133,15 @@ pub(super) fn project(
         even && values.len() == settings.width.min(count)
     };
     if m.is_some() && !found.as_ref().is_some_and(sure) {
-        progress.begin("projecting features", count.div_ceil(COLUMNS) as u64, "blocks");
+        progress.end();
+        // A basis of all there is has the weak directions in it, another may have lost them.
+        let again = if count == width { 0 } else { rounds.min(2) };
+        let blocks = count.div_ceil(COLUMNS) as u64 * (again as u64 + 1);
+        progress.begin("projecting onto weak directions", blocks, "blocks");
+        for round in 0..again {
+            let mut stream = Stream::new(seed, "projection-again", round as u64);
+            basis = orthonormal(&product(&basis)?, &mut stream);
+        }
         found = ritz(&basis, &product(&basis)?, settings.width);
     }
     progress.end();

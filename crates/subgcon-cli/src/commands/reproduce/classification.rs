@@ -24,16 +24,8 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
         );
         table.rows.push(row);
     }
-    let mut details = Table::new(&[
-        "graph",
-        "preset",
-        "test",
-        "95 % interval",
-        "validation",
-        "steps kept",
-        "training s",
-        "peak MB",
-    ]);
+    let mut details =
+        Table::new(&["graph", "preset", "test", "95 % interval", "validation", "steps kept"]);
     let mut free = Vec::new();
     let mut settings = Vec::new();
     for (name, preset, select) in ours {
@@ -41,7 +33,7 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
         let mut row = vec![name.to_owned()];
         for dataset in &lab.datasets {
             let found = if select {
-                lab.measure(dataset, &preset_settings, true)?
+                lab.measure(dataset, &preset_settings)?
             } else {
                 let summary = lab.beside_free_rows(dataset, &preset_settings)?;
                 free.push(summary.baselines);
@@ -59,8 +51,6 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
                 },
                 format!("{:.1}", 100.0 * found.validation_mean),
                 format!("{steps:.0}"),
-                format!("{:.2}", found.seconds.train),
-                found.peak_rss_bytes.map_or_else(String::new, |b| format!("{:.0}", b as f64 / 1e6)),
             ]);
         }
         table.rows.push(row);
@@ -89,7 +79,7 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
             .into(),
         tables: vec![table, details],
         note: "The paper's PPI has 56,944 nodes; the small one of 14,755 is another graph, and its \
-               numbers are not comparable. Peak memory is that of the whole process so far."
+               numbers are not comparable."
             .into(),
         settings,
         picture: None,

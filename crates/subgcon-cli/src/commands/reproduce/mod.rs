@@ -235,14 +235,14 @@ impl Lab<'_> {
         Ok(settings)
     }
 
-    /// All runs of one setting on one graph; the step is chosen by validation, as in the paper,
-    /// unless it is not to be. Experiments have settings in common: those are run once.
-    fn measure(&self, dataset: &Dataset, settings: &Settings, select: bool) -> anyhow::Result<Row> {
-        let key = format!("{} {select} {}", dataset.name, settings.to_toml());
+    /// All runs of one setting on one graph; the step is chosen by validation, as in the paper.
+    /// Experiments have settings in common: those are run once.
+    fn measure(&self, dataset: &Dataset, settings: &Settings) -> anyhow::Result<Row> {
+        let key = format!("{} {}", dataset.name, settings.to_toml());
         if let Some(row) = self.rows.borrow().get(&key) {
             return Ok(row.clone());
         }
-        let plan = self.plan(dataset, settings, self.arguments.seeds, select);
+        let plan = self.plan(dataset, settings, self.arguments.seeds, true);
         let row = summarise(&dataset.store, &plan, self.progress)?.row;
         self.rows.borrow_mut().insert(key, row.clone());
         Ok(row)

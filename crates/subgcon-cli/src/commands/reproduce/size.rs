@@ -16,7 +16,7 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
         for size in SIZES {
             let mut settings = base.clone();
             settings.contexts.size = size;
-            let row = lab.measure(dataset, &settings, true)?;
+            let row = lab.measure(dataset, &settings)?;
             points.push((size as f64, 100.0 * row.accuracy_mean));
             table.rows.push(vec![
                 dataset.shown.into(),

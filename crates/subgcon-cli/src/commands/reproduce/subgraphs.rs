@@ -19,7 +19,7 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
             let mut settings = base.clone();
             settings.training.subgraphs = (count < nodes).then_some(count);
             settings.training.batch = settings.training.batch.min(count);
-            let row = lab.measure(dataset, &settings, true)?;
+            let row = lab.measure(dataset, &settings)?;
             points.push((count as f64, 100.0 * row.accuracy_mean));
             table.rows.push(vec![
                 dataset.shown.into(),

@@ -100,6 +100,27 @@ fn vectors_and_values_are_those_of_the_exact_decomposition() {
     }
 }
 
+/// Dense features near one, where M's rounding hides what is ten thousand times weaker than the
+/// strongest direction: neither vectors nor values are lost.
+#[test]
+fn weak_directions_are_found_behind_a_strong_one() {
+    let (nodes, width, k) = (300, 110, 24);
+    let noise = random(nodes, width, 1.0, 5);
+    let mut x = Dense::from_element(nodes, width, 1.0);
+    for (column, mut values) in x.column_iter_mut().enumerate() {
+        let share = 3e-2 * 0.7f64.powi(column as i32 % 40);
+        values.iter_mut().zip(noise.column(column).iter()).for_each(|(x, noise)| {
+            *x = f64::from((*x + share * noise) as f32);
+        });
+    }
+    let (adjacency, a) = graph(nodes, false, 5);
+    let smoothed = smoothing(&a, PAGERANK) * &x;
+    let exact = smoothed.clone().svd(false, false).singular_values;
+    assert!(exact[k - 1] / exact[0] < 1e-3, "{}", exact[k - 1] / exact[0]);
+    let transform = fit(&settings(k, PAGERANK), &features(&x, false), &adjacency);
+    assert_exact(&transform, &smoothed, k);
+}
+
 #[test]
 fn own_directions_are_those_of_features_that_are_not_smoothed() {
     let settings = FeatureSettings { rows: RowScale::Norm(1.0), ..settings(9, PAGERANK) };
