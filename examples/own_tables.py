@@ -26,8 +26,8 @@ source = rng.integers(0, 2000, 9000)
 target = np.where(rng.random(9000) < 2 / 3, (source + 4 * rng.integers(1, 500, 9000)) % 2000, rng.integers(0, 2000, 9000))
 edges = pd.DataFrame({"from": np.array(names)[source], "to": np.array(names)[target]})
 
-# Columns are of very different sizes: standardize them first.
-model = SubgCon(n_components=16, random_state=0, settings={"features": {"standardize": True}})
+# Columns are measures, each in a unit of its own: that is found out, and they are brought to one scale.
+model = SubgCon(n_components=16, random_state=0)
 model.fit(nodes, edges)
 print(model.graph_)
 print("left out:", model.graph_.dropped)

@@ -204,3 +204,41 @@ def test_bars_are_drawn_and_taken_away(large, capsys, monkeypatch, tqdm):
     assert "training" in seen.err and "loss" in seen.err and seen.out == ""
     SubgCon(16, max_iter=5, random_state=0).fit(large)
     assert capsys.readouterr().err == ""
+
+
+FIT = """
+import resource, sys
+import numpy, scipy.sparse, sklearn.linear_model
+import subgcon
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+imports = peak()
+subgcon.SubgCon(random_state=0, n_jobs=1).fit(sys.argv[1])
+print(peak() - imports)
+"""
+
+# Through a small process: a child's peak is at least what its parent has when it starts.
+RUN = """
+import resource, subprocess, sys
+for words in sys.argv[1:]:
+    subprocess.run(words.split("|"), check=True, capture_output=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are in other units elsewhere")
+def test_memory_beyond_imports_is_within_a_fifth_of_the_command(command, tmp_path):
+    graph = datasets.communities(nodes=20_000, edges=100_000, feature_width=300, seed=1)
+    for name in ("ours", "theirs"):
+        graph.save(tmp_path / f"{name}.graph")
+
+    def told(*words):
+        return int(subprocess.run([sys.executable, "-c", *words], check=True, capture_output=True, text=True).stdout)
+
+    package = min(told(FIT, str(tmp_path / "ours.graph")) for _ in range(2))
+    program, store, model = os.environ["SUBGCON"], tmp_path / "theirs.graph", tmp_path / "m"
+    train = f"{program}|train|{store}|-o|{model}|--threads|1"
+    embed = f"{program}|embed|{store}|--model|{model}|-o|{tmp_path / 'e.npy'}|--threads|1"
+    assert package <= 1.2 * told(RUN, train, embed)

@@ -17,9 +17,10 @@ use subgcon::progress::Progress;
 use subgcon::transform::Transform;
 
 use super::eval::{SplitArguments, labels, mean, metric};
-use super::runs::{
-    Difference, Ground, Measure, Row, Run, Seconds, each_free_row, each_seed, learn, train,
-};
+use super::figures::{Difference, Row, Run, Seconds};
+use super::measure::Measure;
+use super::runs::{Ground, each_free_row, learn, train};
+use super::seeds::each_seed;
 use super::tell;
 use super::train::{Chosen, features};
 use crate::STACK;

@@ -14,7 +14,9 @@ use subgcon::io::store::{Store, StoreOptions, StoreWriter};
 use subgcon::progress::Silent;
 
 use super::eval::{SplitArguments, labels, mean, rows_of};
-use super::runs::{Ground, Measure, Run, Seconds, each_free_row};
+use super::figures::{Run, Seconds};
+use super::measure::Measure;
+use super::runs::{Ground, each_free_row};
 use super::train::features;
 use super::{contexts, embed, info, report_written, shell_word, train};
 use crate::format::{bar, thousands};

@@ -14,7 +14,8 @@ use subgcon::math::Matrix;
 use subgcon::progress::{Progress, Silent};
 
 use super::eval::{deviation, mean};
-use super::runs::{Ground, Seconds, each_free_row, learnt, peak_memory, standard_error};
+use super::figures::{Seconds, peak_memory, standard_error};
+use super::runs::{Ground, each_free_row, learnt};
 use super::tell;
 use super::train::{Chosen, features};
 use crate::format::{bytes, thousands};

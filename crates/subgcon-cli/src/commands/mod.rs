@@ -1,16 +1,20 @@
-//! One file per subcommand: its arguments and the function that runs it.
+//! One file per subcommand: its arguments and the function that runs it. Whole runs share
+//! `runs.rs` (learn and embed), `measure.rs` (probe), `figures.rs` (means and differences) and `seeds.rs`.
 
 pub(crate) mod benchmark;
 pub(crate) mod contexts;
 pub(crate) mod demo;
 pub(crate) mod embed;
 pub(crate) mod eval;
+mod figures;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod info;
 pub(crate) mod links;
+mod measure;
 pub(crate) mod reproduce;
 mod runs;
+mod seeds;
 pub(crate) mod train;
 
 use std::io::Write as _;

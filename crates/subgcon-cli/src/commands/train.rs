@@ -201,6 +201,9 @@ struct Summary {
     last_retrieval: Option<f64>,
     embedding_width: usize,
     parameters: usize,
+    /// Columns of the features that were found to be measures in units of their own.
+    measures: Option<usize>,
+    feature_columns: usize,
     /// Where the weight or the smoothing of a block depends on it.
     likeness: Option<Alike>,
     seconds: Seconds,
@@ -337,6 +340,8 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         last_retrieval: last.as_ref().map(|report| report.retrieval),
         embedding_width: model.width(),
         parameters,
+        measures: model.transform.measures.as_ref().map(Vec::len),
+        feature_columns: model.transform.width,
         likeness: model.likeness.map(|likeness| Alike {
             features: likeness.features,
             neighbours: likeness.neighbours,
@@ -385,6 +390,13 @@ fn text(summary: &Summary, store: &Path, model: &Path) -> String {
         text += &format!("; loss {first:.4} to {last:.4}");
     }
     text.push('\n');
+    if let Some(measures) = summary.measures {
+        text += &format!(
+            "features are a table of measures: {} of {} columns brought to mean 0 and deviation 1\n",
+            thousands(measures as u64),
+            thousands(summary.feature_columns as u64)
+        );
+    }
     if let Some(alike) = &summary.likeness {
         text += &format!(
             "nodes like a node: cosine {:.2} by its features, {:.2} by its edges; plain features \

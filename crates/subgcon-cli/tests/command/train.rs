@@ -130,6 +130,40 @@ fn training_tells_whether_features_or_edges_find_like_nodes() {
 }
 
 #[test]
+fn units_of_measures_do_not_matter() {
+    let place = Place::new();
+    // 60 nodes around, an age and a share, and a mark; a quarter of the unit is exact in f32.
+    let (mut edges, mut nodes) =
+        (String::from("from,to\n"), ["id,age,share,mark\n"; 2].map(String::from));
+    for node in 0..60 {
+        edges += &format!("n{node},n{}\nn{node},n{}\n", (node + 1) % 60, (node * 7 + 3) % 60);
+        let (age, share) = (20 + (node * 13) % 50, f64::from((node * 29) % 64) / 64.0);
+        for (text, unit) in nodes.iter_mut().zip([1, 4]) {
+            *text += &format!("n{node},{},{share},{}\n", age * unit, node % 2);
+        }
+    }
+    place.write("edges.csv", &edges);
+    let embedded: Vec<Vec<u8>> = (0..2)
+        .map(|at| {
+            place.write("nodes.csv", &nodes[at]);
+            place.run("import table --edges edges.csv --nodes nodes.csv -o g.graph --force");
+            let told = place.run("train g.graph --steps 3 -o m --force");
+            let line = "features are a table of measures: 2 of 3 columns brought to mean 0 and deviation 1";
+            assert!(told.contains(line), "{told}");
+            place.run("embed g.graph --model m -o e.npy");
+            file(&place, "e.npy")
+        })
+        .collect();
+    assert!(embedded[0] == embedded[1]);
+    // Left alone they are something else; and words have no units.
+    let summary =
+        place.json("train g.graph --steps 3 -o n --set features.standardize=false --json");
+    assert!(summary["measures"].is_null(), "{summary}");
+    assert!(model(&place, "n") != model(&place, "m"));
+    assert!(small().json("train g.graph --steps 2 -o m --json")["measures"].is_null());
+}
+
+#[test]
 fn signals_on_held_out_contexts_choose_a_step() {
     let place = small();
     let base = "train g.graph --preset reference --width 32 --batch 50 --steps 40 --rate 0.01 \

@@ -164,6 +164,20 @@ mod tests {
     }
 
     #[test]
+    fn columns_are_standardized_by_a_word_or_a_name() {
+        for (text, wanted) in [
+            ("true", Standardize::All),
+            ("false", Standardize::No),
+            ("\"auto\"", Standardize::Auto),
+        ] {
+            let text = format!("[features]\nstandardize = {text}");
+            let settings = Preset::Paper.settings().changed_by(&text, "x.toml").unwrap();
+            assert_eq!(settings.features.standardize, wanted);
+            assert_eq!(base().changed_by(&settings.to_toml(), "x").unwrap(), settings);
+        }
+    }
+
+    #[test]
     fn what_is_unknown_or_impossible_is_refused_by_name() {
         let refused = |text: &str| base().changed_by(text, "x.toml").unwrap_err().to_string();
         let told = refused("[encoder]\nwidht = 64");
@@ -178,6 +192,8 @@ mod tests {
             refused("[training]\nbatch = 1").starts_with("training.batch = 1: the other contexts")
         );
         assert!(refused("seed = ").starts_with("x.toml: "));
+        let told = refused("[features]\nstandardize = \"yes\"");
+        assert!(told.contains("expected true, false or \"auto\" for standardize"), "{told}");
         assert!(refused("[features.projection]\nsmoothing = \"none\"").contains("unknown variant"));
         assert!(refused("[training]\nheld_out = 1").starts_with("training.held_out = 1"));
         assert!(refused("[encoder]\nwidth = 99999999999").starts_with("encoder.width"));

@@ -6,6 +6,7 @@
 
 mod merge;
 mod preset;
+mod standardize;
 mod validate;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use crate::context::ContextSettings;
 use crate::graph::Smoothing;
 
 pub use preset::Preset;
+pub use standardize::Standardize;
 
 /// What a model is and how it comes about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,9 +66,8 @@ pub struct FeatureSettings {
     /// Make features from the graph's structure (degree and position) for a graph that
     /// has none of its own.
     pub structural: bool,
-    /// Divide columns by their standard deviation, and subtract their mean where
-    /// features are dense (sparse ones stay sparse, as scikit-learn has it).
-    pub standardize: bool,
+    /// Which columns are brought to a common scale.
+    pub standardize: Standardize,
     /// Scale of the rows.
     pub rows: RowScale,
     /// Project onto leading singular vectors.
@@ -388,7 +389,7 @@ impl Default for FeatureSettings {
     fn default() -> FeatureSettings {
         FeatureSettings {
             structural: false,
-            standardize: false,
+            standardize: Standardize::No,
             rows: RowScale::None,
             projection: None,
         }

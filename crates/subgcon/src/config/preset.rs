@@ -6,7 +6,7 @@ use super::{
     AugmentationSettings, BlockSettings, CompanySettings, Decay, Directions, EncoderKind,
     EncoderSettings, FeatureSettings, Negatives, ObjectiveKind, ObjectiveSettings,
     OptimizerSettings, ProjectionSettings, ReadoutSettings, RowScale, Settings, Similarity, Source,
-    TrainingSettings,
+    Standardize, TrainingSettings,
 };
 use crate::context::{ContextSettings, Method};
 use crate::graph::Smoothing;
@@ -94,6 +94,7 @@ impl Preset {
                 };
                 Settings {
                     features: FeatureSettings {
+                        standardize: Standardize::Auto,
                         rows: RowScale::Norm(1.0),
                         projection: Some(ProjectionSettings {
                             width: 160,

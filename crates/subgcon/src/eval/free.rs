@@ -20,7 +20,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::batch::Inputs;
-use crate::config::{FeatureSettings, RowScale};
+use crate::config::{FeatureSettings, RowScale, Standardize};
 use crate::error::{Error, Result};
 use crate::graph::{Adjacency, Features, Smoother, Smoothing};
 use crate::math::{Matrix, Write, add_rows, gemm, gemm_slice, orthonormal_columns};
@@ -56,14 +56,15 @@ const KINDS: [(&str, Smoothing); 3] = [
 
 /// Hands out one kind of row after another, at full width and projected to `width`
 /// columns where the features have more; full widths only where that is no more than
-/// 2^28 numbers.
+/// 2^28 numbers. `structural`: whether features were made from the graph's structure.
 pub fn free_rows<E: From<Error>>(
     adjacency: &Adjacency,
     features: &Features,
+    structural: bool,
     width: usize,
     mut visit: impl FnMut(FreeRow) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), E> {
-    let plain = Plain::new(adjacency, features)?;
+    let plain = Plain::new(adjacency, features, structural)?;
     let smoother = Smoother::new(adjacency);
     let whole = adjacency.nodes() * features.width() <= MOST_NUMBERS;
     let mut raw = None;
@@ -113,8 +114,14 @@ struct Plain<'a> {
 }
 
 impl<'a> Plain<'a> {
-    fn new(adjacency: &Adjacency, features: &'a Features) -> Result<Plain<'a>> {
-        let settings = FeatureSettings { rows: RowScale::Norm(1.0), ..FeatureSettings::default() };
+    fn new(adjacency: &Adjacency, features: &'a Features, structural: bool) -> Result<Plain<'a>> {
+        // Columns as the learnt rows have them: in units that can be compared.
+        let settings = FeatureSettings {
+            structural,
+            standardize: Standardize::Auto,
+            rows: RowScale::Norm(1.0),
+            ..FeatureSettings::default()
+        };
         let transform = Transform::fit(&settings, features, adjacency, 0, &Silent)?;
         let nodes: Vec<u32> = (0..adjacency.nodes() as u32).collect();
         let scaled = (nodes.len() <= NODES).then(|| transform.inputs(features, &nodes, &[]));
@@ -248,7 +255,7 @@ mod tests {
 
     fn all(adjacency: &Adjacency, features: &Features, width: usize) -> Vec<FreeRow> {
         let mut rows = Vec::new();
-        free_rows(adjacency, features, width, |row| {
+        free_rows(adjacency, features, false, width, |row| {
             rows.push(row);
             Ok::<(), Error>(())
         })

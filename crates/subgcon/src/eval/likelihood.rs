@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::math::{Matrix, Real, View, Write, gemm_slice};
+use crate::math::{FEW, Matrix, Real, View, Write, add_scores, exp_all, gemm_slice};
 use crate::rng::mix;
 
 /// Rows of a block at most.
@@ -67,21 +67,50 @@ impl Sample {
 
 /// Numbers that rows can be multiplied in.
 pub(super) trait Precision: Real {
+    /// Products with fewer outputs have a way of their own.
+    const FEW: usize;
+
     /// A block's values in these numbers, in `space` where they are not already.
     fn block<'a>(values: &'a [f32], space: &'a mut Vec<Self>) -> &'a [Self];
+
+    /// That way: Z += X Wᵀ, W (outputs, width).
+    fn add_scores(x: &[Self], w: &[Self], outputs: usize, scores: &mut [Self]);
+
+    /// e to the power of numbers that are not above zero.
+    fn exp_all(values: &mut [Self]);
 }
 
 impl Precision for f32 {
+    const FEW: usize = FEW;
+
     fn block<'a>(values: &'a [f32], _: &'a mut Vec<f32>) -> &'a [f32] {
         values
+    }
+
+    fn add_scores(x: &[f32], w: &[f32], outputs: usize, scores: &mut [f32]) {
+        add_scores(x, w, outputs, scores);
+    }
+
+    fn exp_all(values: &mut [f32]) {
+        exp_all(values);
     }
 }
 
 impl Precision for f64 {
+    const FEW: usize = 0;
+
     fn block<'a>(values: &'a [f32], space: &'a mut Vec<f64>) -> &'a [f64] {
         space.clear();
         space.extend(values.iter().map(|&x| f64::from(x)));
         space
+    }
+
+    fn add_scores(_: &[f64], _: &[f64], _: usize, _: &mut [f64]) {
+        unreachable!("no number of outputs is that few")
+    }
+
+    fn exp_all(values: &mut [f64]) {
+        values.iter_mut().for_each(|x| *x = x.exp());
     }
 }
 
@@ -123,10 +152,11 @@ impl Likelihood<'_> {
         assert_eq!((weights.len(), gradient.len()), (self.weights(), self.weights()));
         let count = self.rows.rows;
         let (w, b) = weights.split_at(self.outputs * self.rows.width);
-        // (width, outputs): so it needs no packing for each block.
-        let w: Vec<T> = (0..w.len())
-            .map(|at| T::of(w[at % self.outputs * self.rows.width + at / self.outputs]))
-            .collect();
+        // (width, outputs) for a library's product: so it needs no packing for each block.
+        let turned = |at: usize| at % self.outputs * self.rows.width + at / self.outputs;
+        let few = self.outputs < T::FEW;
+        let w: Vec<T> =
+            (0..w.len()).map(|at| T::of(w[if few { at } else { turned(at) }])).collect();
         let b: Vec<T> = b.iter().map(|&b| T::of(b)).collect();
         let part = count.div_ceil(PARTS).max(STRETCH);
         let parts: Vec<(f64, Vec<f64>)> = (0..count.div_ceil(part))
@@ -153,7 +183,6 @@ impl Likelihood<'_> {
     /// Sum of losses and of derivatives over some rows.
     fn part<T: Precision>(&self, w: &[T], b: &[T], range: Range<usize>) -> (f64, Vec<f64>) {
         let (outputs, width) = (self.outputs, self.rows.width);
-        let w = View::of(w, width, outputs);
         let block = self.block();
         let mut gradient = vec![0.0; outputs * (width + 1)];
         let (sum_w, sum_b) = gradient.split_at_mut(outputs * width);
@@ -166,10 +195,16 @@ impl Likelihood<'_> {
             for start in (stretch..end).step_by(block) {
                 let rows = start..(start + block).min(end);
                 let values = &self.rows.values[rows.start * width..rows.end * width];
-                let x = View::of(T::block(values, &mut space), rows.len(), width);
+                let values = T::block(values, &mut space);
+                let x = View::of(values, rows.len(), width);
                 let scores = &mut scores[..rows.len() * outputs];
                 scores.chunks_exact_mut(outputs).for_each(|scores| scores.copy_from_slice(b));
-                gemm_slice(scores, outputs, x, w, Write::Add);
+                match outputs < T::FEW {
+                    true => T::add_scores(values, w, outputs, scores),
+                    false => {
+                        gemm_slice(scores, outputs, x, View::of(w, width, outputs), Write::Add);
+                    }
+                }
                 loss += match self.targets {
                     Targets::Classes(of) => softmax(scores, &of[rows.clone()], outputs),
                     Targets::Members(of) => {
@@ -190,24 +225,32 @@ impl Likelihood<'_> {
 }
 
 /// Scores (rows, outputs) become derivatives; gives the sum of losses.
-fn softmax<T: Real>(scores: &mut [T], classes: &[u32], outputs: usize) -> f64 {
+fn softmax<T: Precision>(scores: &mut [T], classes: &[u32], outputs: usize) -> f64 {
     let mut loss = 0.0;
     for (z, &class) in scores.chunks_exact_mut(outputs).zip(classes) {
         let top = z.iter().fold(z[0], |top, &z| if z > top { z } else { top });
         loss += (top - z[class as usize]).wide();
-        let mut sum = T::ZERO;
-        for z in z.iter_mut() {
-            *z = (*z - top).exp();
-            sum += *z;
+        z.iter_mut().for_each(|z| *z -= top);
+    }
+    T::exp_all(scores);
+    let rows = scores.chunks_mut(TOGETHER * outputs).zip(classes.chunks(TOGETHER));
+    for (scores, classes) in rows {
+        let mut product = 1.0;
+        for (z, &class) in scores.chunks_exact_mut(outputs).zip(classes) {
+            let sum = z.iter().fold(T::ZERO, |sum, &z| sum + z);
+            product *= sum.wide();
+            // Not by a product with 1 / sum: shares add up to 1 more closely, and with them derivatives by b
+            // to 0, along which nothing else holds b.
+            z.iter_mut().for_each(|z| *z /= sum);
+            z[class as usize] -= T::ONE;
         }
-        loss += sum.wide().ln();
-        z.iter_mut().for_each(|z| *z /= sum);
-        z[class as usize] -= T::ONE;
+        loss += product.ln();
     }
     loss
 }
 
-/// Scores whose ln(1 + e^-|z|) are added up as the logarithm of one product: at most 2^16.
+/// Numbers whose logarithms are added up as that of one product: ln(1 + e^-|z|), a product of 2^16
+/// at most, and of Σ e^(z - top), each at most the number of outputs.
 const TOGETHER: usize = 16;
 
 /// As [`softmax`], every output by itself.

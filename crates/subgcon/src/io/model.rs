@@ -11,7 +11,7 @@ use super::atomic::PartialFolder;
 use super::tensors::{
     NamedTensor, NamedTensorRef, TensorValues, TensorValuesRef, read_tensors, write_tensors,
 };
-use crate::config::{BlockSettings, Settings};
+use crate::config::{BlockSettings, Settings, Standardize};
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
 use crate::math::Matrix;
@@ -94,7 +94,10 @@ pub fn write_model(
     let folder = PartialFolder::create(path, replace)?;
     let text = settings_text(&model.settings);
     let likeness = model.likeness.map(|likeness| likeness.values());
-    let mut tensors = collect(model, likeness.as_ref());
+    let measures = model.transform.measures.as_ref();
+    let measures: Option<Vec<u64>> =
+        measures.map(|columns| columns.iter().copied().map(u64::from).collect());
+    let mut tensors = collect(model, likeness.as_ref(), measures.as_deref());
     tensors.add(SETTINGS.into(), vec![text.len()], TensorValuesRef::U8(&text));
     tensors.write(&folder.path(WEIGHTS))?;
     let config = ModelConfig {
@@ -212,10 +215,16 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
         width,
         scale: parts.take("transform.scale", &[width])?,
         shift: parts.take("transform.shift", &[width])?,
+        measures: read_measures(&mut parts, width)?,
         mean: parts.take("transform.mean", &[projected])?,
         singular_values: parts.take("transform.singular_values", &[projected])?,
         vectors,
     };
+    let whole = transform.scale.is_some() && transform.shift.is_some();
+    let auto = settings.features.standardize == Standardize::Auto;
+    if transform.measures.is_some() && !(auto && whole) {
+        return Err(parts.damaged("transform.measures does not fit the settings"));
+    }
     let mut model = Model {
         settings: settings.clone(),
         encoder: read_encoder(&mut parts, "", settings, projected)?,
@@ -297,12 +306,20 @@ impl<'a> Collected<'a> {
     }
 }
 
-/// `likeness`: that of the model, written down.
-fn collect<'a>(model: &'a Model, likeness: Option<&'a [f32; 3]>) -> Collected<'a> {
+/// `likeness` and `measures`: those of the model, written down.
+fn collect<'a>(
+    model: &'a Model,
+    likeness: Option<&'a [f32; 3]>,
+    measures: Option<&'a [u64]>,
+) -> Collected<'a> {
     let (mut tensors, transform) = (Collected::default(), &model.transform);
     tensors.encoder("", &model.encoder);
     tensors.vector("transform.scale", transform.scale.as_ref());
     tensors.vector("transform.shift", transform.shift.as_ref());
+    if let Some(measures) = measures {
+        let shape = vec![measures.len()];
+        tensors.add("transform.measures".into(), shape, TensorValuesRef::U64(measures));
+    }
     tensors.vector("transform.mean", transform.mean.as_ref());
     tensors.vector("transform.singular_values", transform.singular_values.as_ref());
     if let Some(vectors) = &transform.vectors {
@@ -355,6 +372,23 @@ impl Parts {
     }
 }
 
+/// Which columns are measures, rising.
+fn read_measures(parts: &mut Parts, width: usize) -> Result<Option<Vec<u32>>> {
+    const NAME: &str = "transform.measures";
+    let Some(at) = parts.tensors.iter().position(|tensor| tensor.name == NAME) else {
+        return Ok(None);
+    };
+    let rising = |columns: &[u64]| columns.is_sorted_by(|a, b| a < b);
+    match parts.tensors.remove(at).values {
+        TensorValues::U64(columns)
+            if rising(&columns) && columns.last().is_none_or(|&last| last < width as u64) =>
+        {
+            Ok(Some(columns.into_iter().map(|column| column as u32).collect()))
+        }
+        _ => Err(parts.damaged(&format!("{NAME} are no columns of the features, rising"))),
+    }
+}
+
 /// The encoder whose parameters' names begin with `prefix`.
 pub(super) fn read_encoder(
     parts: &mut Parts,
@@ -388,6 +422,7 @@ mod tests {
             width: 2,
             scale: None,
             shift: None,
+            measures: None,
             vectors: None,
             singular_values: None,
             mean: None,
@@ -409,6 +444,38 @@ mod tests {
         });
         model.means = means.collect();
         model
+    }
+
+    #[test]
+    fn measures_are_kept_and_checked() {
+        let root = tempfile::tempdir().unwrap();
+        let read = |change: fn(&mut Model)| {
+            let mut model = model([0.25, 0.5, 0.75]);
+            model.transform.shift = Some(vec![0.0, 40.0]);
+            model.transform.scale = Some(vec![1.0, 0.1]);
+            model.transform.measures = Some(vec![1]);
+            change(&mut model);
+            let path = root.path().join("m.model");
+            write_model(&path, &model, &[], None, true).unwrap();
+            (read_model(&path).map(|(model, _)| model), model)
+        };
+        let (found, wanted) = read(|_| {});
+        assert_eq!(found.unwrap(), wanted);
+        let refused = |change| read(change).0.unwrap_err().to_string();
+        for (told, problem) in [
+            (refused(|model| model.transform.measures = Some(vec![2])), "are no columns"),
+            (refused(|model| model.transform.measures = Some(vec![1, 0])), "are no columns"),
+            (refused(|model| model.transform.shift = None), "does not fit the settings"),
+            (
+                refused(|model| {
+                    model.settings.features.standardize = Standardize::All;
+                    model.transform.settings.standardize = Standardize::All;
+                }),
+                "does not fit the settings",
+            ),
+        ] {
+            assert!(told.contains("transform.measures") && told.contains(problem), "{told}");
+        }
     }
 
     #[test]

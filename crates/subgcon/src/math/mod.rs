@@ -5,6 +5,7 @@ mod array;
 mod combine;
 mod gemm;
 mod matrix;
+mod narrow;
 mod orthonormal;
 mod real;
 mod rows_product;
@@ -18,6 +19,7 @@ pub(crate) use combine::{
 };
 pub use gemm::{Write, gemm, gemm_slice};
 pub use matrix::{Matrix, View};
+pub(crate) use narrow::{FEW, add_scores, exp_all};
 pub(crate) use orthonormal::{orthonormal_columns, orthonormal_combinations};
 pub use real::Real;
 pub use rows_product::rows_product;

@@ -8,56 +8,128 @@ use rayon::prelude::*;
 use super::rows::{Entries, Scaled, spans};
 use crate::graph::Features;
 
-/// Mean and population standard deviation of every column.
+/// Moments of every column.
 #[derive(Debug)]
 pub(super) struct Moments {
-    pub(super) mean: Vec<f64>,
-    pub(super) deviation: Vec<f64>,
+    pub(super) columns: Vec<Column>,
+    /// Nodes that they are of.
+    pub(super) nodes: usize,
 }
 
-/// Moments of all columns.
+/// Moments of a column.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Column {
+    pub(super) mean: f64,
+    /// The population standard deviation.
+    pub(super) deviation: f64,
+    /// Entries that are not zero, and the sum of their squares.
+    pub(super) entries: usize,
+    pub(super) squares: f64,
+    /// Whether all of them are the same.
+    pub(super) alike: bool,
+}
+
+/// Sums over some entries of a column, x − o for its origin o.
+#[derive(Debug, Clone, Copy)]
+struct Sums {
+    stored: usize,
+    sum: f64,
+    squares: f64,
+    /// Of entries that are not zero: their number, Σ x², the least and the greatest.
+    entries: usize,
+    power: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Sums {
+    const NONE: Sums = Sums {
+        stored: 0,
+        sum: 0.0,
+        squares: 0.0,
+        entries: 0,
+        power: 0.0,
+        least: f64::INFINITY,
+        most: f64::NEG_INFINITY,
+    };
+
+    #[inline]
+    fn see(&mut self, x: f64, origin: f64) {
+        let off = x - origin;
+        self.stored += 1;
+        self.sum += off;
+        self.squares += off * off;
+        if x != 0.0 {
+            self.entries += 1;
+            self.power += x * x;
+            self.least = self.least.min(x);
+            self.most = self.most.max(x);
+        }
+    }
+
+    fn add(&mut self, other: &Sums) {
+        self.stored += other.stored;
+        self.sum += other.sum;
+        self.squares += other.squares;
+        self.entries += other.entries;
+        self.power += other.power;
+        self.least = self.least.min(other.least);
+        self.most = self.most.max(other.most);
+    }
+
+    /// Of a column of so many nodes. What is not stored is zero.
+    fn column(&self, nodes: usize, origin: f64) -> Column {
+        let (zeros, count) = ((nodes - self.stored) as f64, nodes.max(1) as f64);
+        let mean = (self.sum - zeros * origin) / count;
+        let square = (self.squares + zeros * origin * origin) / count;
+        Column {
+            mean: origin + mean,
+            deviation: (square - mean * mean).max(0.0).sqrt(),
+            entries: self.entries,
+            squares: self.power,
+            alike: self.least >= self.most,
+        }
+    }
+}
+
+/// Moments of all columns, over all nodes, or over those that have a feature.
 ///
 /// One pass suffices, var = E(x − o)² − (E(x − o))², because the origin o is a value
-/// of the column itself, that of node 0: a constant column comes out as exactly
+/// of the column itself, that of the first node: a constant column comes out as exactly
 /// zero, and (E(x − o))² is at most n · var, so that cancellation costs no more than
 /// a factor n of the precision of f64. Zeros that are not stored are counted, not visited.
-pub(super) fn moments(features: &Features) -> Moments {
+pub(super) fn moments(features: &Features, described_only: bool) -> Moments {
     let (nodes, width) = (features.nodes(), features.width());
+    let counts = |node: &usize| !described_only || is_described(features, *node);
     let mut origin = vec![0f64; width];
-    if nodes > 0 {
-        visit(features, 0, |column, x| origin[column] = x);
+    if let Some(first) = (0..nodes).find(counts) {
+        visit(features, first, |column, x| origin[column] = x);
     }
-    // Stored entries, Σ (x − o), Σ (x − o)².
     let sums = |span: std::ops::Range<usize>| {
-        let mut sums = vec![[0f64; 3]; width];
-        for node in span {
-            visit(features, node, |column, x| {
-                let (x, sum) = (x - origin[column], &mut sums[column]);
-                sum[0] += 1.0;
-                sum[1] += x;
-                sum[2] += x * x;
-            });
+        let (mut sums, mut seen) = (vec![Sums::NONE; width], 0);
+        for node in span.filter(counts) {
+            visit(features, node, |column, x| sums[column].see(x, origin[column]));
+            seen += 1;
         }
-        sums
+        (sums, seen)
     };
-    let mut total = vec![[0f64; 3]; width];
-    for part in spans(nodes, width).into_par_iter().map(sums).collect::<Vec<_>>() {
-        for (total, part) in total.iter_mut().zip(part) {
-            (0..3).for_each(|at| total[at] += part[at]);
-        }
+    let (mut total, mut seen) = (vec![Sums::NONE; width], 0);
+    for (part, nodes) in spans(nodes, width).into_par_iter().map(sums).collect::<Vec<_>>() {
+        total.iter_mut().zip(&part).for_each(|(total, part)| total.add(part));
+        seen += nodes;
     }
-    let count = nodes.max(1) as f64;
-    let (mean, deviation) = total
-        .iter()
-        .zip(&origin)
-        .map(|(&[stored, sum, squares], origin)| {
-            let zeros = nodes as f64 - stored;
-            let mean = (sum - zeros * origin) / count;
-            let square = (squares + zeros * origin * origin) / count;
-            (origin + mean, (square - mean * mean).max(0.0).sqrt())
-        })
-        .unzip();
-    Moments { mean, deviation }
+    let columns = total.iter().zip(&origin).map(|(sums, &o)| sums.column(seen, o)).collect();
+    Moments { columns, nodes: seen }
+}
+
+/// Whether a node has a feature that is not zero.
+fn is_described(features: &Features, node: usize) -> bool {
+    match features {
+        Features::Dense { width, values } => {
+            values[node * width..(node + 1) * width].iter().any(|&x| x != 0.0)
+        }
+        Features::Sparse(matrix) => matrix.row(node).1.iter().any(|&x| x != 0.0),
+    }
 }
 
 /// Stored values of a row.

@@ -93,6 +93,7 @@ mod tests {
             width,
             scale: None,
             shift: None,
+            measures: None,
             vectors: None,
             singular_values: None,
             mean: None,

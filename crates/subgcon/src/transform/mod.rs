@@ -2,12 +2,15 @@
 //!
 //! In this order, for the features x (width) of a node:
 //!
-//! 1. **columns**: x ← (x − shift) ∘ scale, where columns are standardised. Sparse features
+//! 1. **columns**: x ← (x − shift) ∘ scale, where columns are standardised: those of a table
+//!    of measures (`units.rs`), or all. Where all are, sparse features
 //!    are only divided by the deviation, so that they stay sparse (scikit-learn's
 //!    `StandardScaler(with_mean=False)`), unless the transform was learnt from dense
 //!    ones and subtracts a mean; a column without deviation is divided by 1;
 //! 2. **rows**: x̂ ← x over the sum of its absolute values, or scaled to an L2 norm. A
-//!    row of zeros stays one;
+//!    row of zeros stays one. With m measures the norm is √(|x|² + m) and the sum has m
+//!    added, as if each measure had a 1 beside it: m is what |x|² comes to in the mean, and a node that is near
+//!    the mean in all of them is not blown up to a direction that says nothing;
 //! 3. **mask**: while the encoder learns, some entries of x̂ are taken for zero. The
 //!    others stay as they are: the norm was that of the whole row;
 //! 4. **projection**: q = x̂ V − μ with V (width, k) the leading right singular vectors of
@@ -16,6 +19,7 @@
 //! | file | question |
 //! | --- | --- |
 //! | `columns.rs` | what are the mean and the spread of each column? |
+//! | `units.rs` | in which unit is each column? |
 //! | `rows.rs` | what are the scaled features of a node? |
 //! | `mask.rs` | which features are hidden? |
 //! | `projection.rs` | which directions matter? with `products.rs`, `orthonormal.rs` |
@@ -34,8 +38,9 @@ mod questions;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod units;
 
-use crate::config::{FeatureSettings, ProjectionSettings};
+use crate::config::{FeatureSettings, ProjectionSettings, Standardize};
 use crate::error::{Error, Result};
 use crate::graph::{Adjacency, Features};
 use crate::math::Matrix;
@@ -55,8 +60,11 @@ pub struct Transform {
     /// (width), where columns are standardised: what they are multiplied by, one over
     /// their standard deviation.
     pub scale: Option<Vec<f32>>,
-    /// (width), where columns are standardised and dense: their mean.
+    /// (width), where columns are standardised and a mean is subtracted: that.
     pub shift: Option<Vec<f32>>,
+    /// Which columns are measures, rising, where features were found to be a table of
+    /// measures. Of no other column anything is subtracted then.
+    pub measures: Option<Vec<u32>>,
     /// (width, projected width), orthonormal columns. Fewer than asked for where the
     /// smoothed features have a lower rank. Of those of [`Transform::own`] the last may be zero.
     pub vectors: Option<Matrix<f32>>,
@@ -85,15 +93,33 @@ impl Transform {
             width,
             scale: None,
             shift: None,
+            measures: None,
             vectors: None,
             singular_values: None,
             mean: None,
         };
-        if settings.standardize {
-            let moments = columns::moments(features);
-            transform.scale = Some(moments.deviation.iter().map(|&x| over(x)).collect());
-            if let Features::Dense { .. } = features {
-                transform.shift = Some(moments.mean.iter().map(|&x| x as f32).collect());
+        // Degrees are marks, but few beside the positions: all are brought to one scale.
+        let standardize = match settings.standardize {
+            Standardize::Auto if settings.structural => Standardize::All,
+            chosen => chosen,
+        };
+        match standardize {
+            Standardize::No => {}
+            Standardize::All => {
+                let moments = columns::moments(features, false).columns;
+                transform.scale =
+                    Some(moments.iter().map(|column| over(column.deviation)).collect());
+                if let Features::Dense { .. } = features {
+                    transform.shift =
+                        Some(moments.iter().map(|column| column.mean as f32).collect());
+                }
+            }
+            Standardize::Auto => {
+                if let Some(units) = units::units(&columns::moments(features, true)) {
+                    transform.scale = Some(units.scale);
+                    transform.shift = Some(units.shift);
+                    transform.measures = Some(units.measures);
+                }
             }
         }
         if let Some(projection) = &settings.projection {
@@ -147,6 +173,7 @@ impl Transform {
             width: self.width,
             scale: self.scale.clone(),
             shift: self.shift.clone(),
+            measures: self.measures.clone(),
             vectors,
             singular_values: None,
             mean: None,
@@ -180,6 +207,7 @@ impl Transform {
             features,
             scale: self.scale.as_deref(),
             shift: self.shift.as_deref(),
+            measures: self.measures.as_deref(),
             rows: self.settings.rows,
             factors: None,
         }

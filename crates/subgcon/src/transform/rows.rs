@@ -1,7 +1,7 @@
 //! What are the features of a node after columns and rows are scaled?
 //!
 //! X̂ (nodes, width), row by row: x̂ = r · (x − shift) ∘ scale with r from the
-//! [`RowScale`] of what is in the brackets. X̂ is never stored: features may be
+//! [`RowScale`] of what stands behind it. X̂ is never stored: features may be
 //! mapped and larger than memory, and a row costs little more to scale than to read.
 
 use std::ops::Range;
@@ -13,6 +13,9 @@ use crate::config::RowScale;
 use crate::graph::Features;
 use crate::math::Sparse;
 
+/// Sparse features stay so where measures are one in so many of their columns, or fewer.
+const FEW: usize = 4;
+
 /// Features with the scales of their columns and rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scaled<'a> {
@@ -21,6 +24,8 @@ pub(super) struct Scaled<'a> {
     pub(super) scale: Option<&'a [f32]>,
     /// (width): subtracted before.
     pub(super) shift: Option<&'a [f32]>,
+    /// Of a table of measures: the only columns that anything is subtracted from, rising.
+    pub(super) measures: Option<&'a [u32]>,
     pub(super) rows: RowScale,
     /// (nodes): r of each row, where rows are asked for again and again.
     pub(super) factors: Option<&'a [f64]>,
@@ -34,12 +39,16 @@ pub(super) struct Entries {
 }
 
 impl<'a> Scaled<'a> {
-    /// Sparse features that stay sparse: nothing is subtracted from their columns. (Features
-    /// of another graph may be sparse where those that the transform was learnt from
+    /// Sparse features that stay sparse: something is subtracted from few of their columns, or none.
+    /// (Features of another graph may be sparse where those that the transform was learnt from
     /// were dense.)
     pub(super) fn sparse_features(&self) -> Option<&'a Sparse> {
+        let few = match (self.shift, self.measures) {
+            (None, _) => true,
+            (Some(_), measures) => measures.is_some_and(|m| FEW * m.len() <= self.features.width()),
+        };
         match self.features {
-            Features::Sparse(matrix) if self.shift.is_none() => Some(matrix),
+            Features::Sparse(matrix) if few => Some(matrix),
             _ => None,
         }
     }
@@ -57,18 +66,17 @@ impl<'a> Scaled<'a> {
         mask: Option<Mask>,
         entries: &mut Entries,
     ) {
-        let (columns, values) = matrix.row(node as usize);
         let factor = self.known_factor(node).unwrap_or_else(|| self.sparse_factor(matrix, node));
         entries.columns.clear();
         entries.values.clear();
         // The norm is that of the whole row: what is hidden leaves the rest as it was.
         let hidden = mask.map(|mask| mask.of(node));
-        for (&column, &x) in columns.iter().zip(values) {
+        self.visit(matrix, node, |column, x| {
             if hidden.is_none_or(|hidden| !hidden.hides(column)) {
                 entries.columns.push(column);
-                entries.values.push((factor * self.scaled(column, x)) as f32);
+                entries.values.push((factor * x) as f32);
             }
-        }
+        });
     }
 
     /// One row in full, (width), of features of either kind.
@@ -138,6 +146,9 @@ impl<'a> Scaled<'a> {
                 }
             }
         }
+        if self.measures.is_some() && out.iter().all(|&x| x == 0.0) {
+            return;
+        }
         if let Some(shift) = self.shift {
             out.iter_mut().zip(shift).for_each(|(x, shift)| *x -= shift);
         }
@@ -146,10 +157,32 @@ impl<'a> Scaled<'a> {
         }
     }
 
-    /// An entry of sparse features of which only the column is scaled.
+    /// Entries of a row of sparse features that stay so, of which only the columns are scaled;
+    /// those of measures among them, whether they are stored or not.
     #[inline]
-    fn scaled(&self, column: u32, x: f32) -> f64 {
-        f64::from(x) * self.scale.map_or(1.0, |scale| f64::from(scale[column as usize]))
+    fn visit(&self, matrix: &Sparse, node: u32, mut see: impl FnMut(u32, f64)) {
+        let (columns, values) = matrix.row(node as usize);
+        let scale = |column: u32| self.scale.map_or(1.0, |scale| f64::from(scale[column as usize]));
+        let stored = columns.iter().zip(values);
+        let (Some(shift), Some(measures)) = (self.shift, self.measures) else {
+            return stored.for_each(|(&column, &x)| see(column, f64::from(x) * scale(column)));
+        };
+        if values.iter().all(|&x| x == 0.0) {
+            return;
+        }
+        let mut see = |column: u32, x: f32| {
+            see(column, f64::from(x - shift[column as usize]) * scale(column));
+        };
+        let mut measures = measures.iter().copied().peekable();
+        for (&column, &x) in stored {
+            while let Some(measure) = measures.next_if(|&measure| measure <= column) {
+                if measure < column {
+                    see(measure, 0.0);
+                }
+            }
+            see(column, x);
+        }
+        measures.for_each(|measure| see(measure, 0.0));
     }
 
     fn known_factor(&self, node: u32) -> Option<f64> {
@@ -157,21 +190,33 @@ impl<'a> Scaled<'a> {
     }
 
     fn sparse_factor(&self, matrix: &Sparse, node: u32) -> f64 {
-        let (columns, values) = matrix.row(node as usize);
-        self.factor(columns.iter().zip(values).map(|(&column, &x)| self.scaled(column, x)))
+        let mut size = 0.0;
+        self.visit(matrix, node, |_, x| size += self.part(x));
+        self.factor(size)
     }
 
     fn dense_factor(&self, row: &[f32]) -> f64 {
-        self.factor(row.iter().map(|&x| f64::from(x)))
+        self.factor(row.iter().map(|&x| self.part(f64::from(x))).sum())
     }
 
-    /// What a row is multiplied by. In f64, where squares of f32 neither overflow nor
-    /// vanish.
-    fn factor(&self, row: impl Iterator<Item = f64>) -> f64 {
+    /// What an entry adds to the size of its row. In f64, where squares of f32 neither
+    /// overflow nor vanish.
+    #[inline]
+    fn part(&self, x: f64) -> f64 {
+        match self.rows {
+            RowScale::None => 0.0,
+            RowScale::Sum => x.abs(),
+            RowScale::Norm(_) => x * x,
+        }
+    }
+
+    /// What a row is multiplied by, its parts being this together.
+    fn factor(&self, parts: f64) -> f64 {
+        let size = parts + self.measures.map_or(0.0, |measures| measures.len() as f64);
         let (size, wanted) = match self.rows {
             RowScale::None => return 1.0,
-            RowScale::Sum => (row.map(f64::abs).sum::<f64>(), 1.0),
-            RowScale::Norm(norm) => (row.map(|x| x * x).sum::<f64>().sqrt(), norm),
+            RowScale::Sum => (size, 1.0),
+            RowScale::Norm(norm) => (size.sqrt(), norm),
         };
         if size > 0.0 { wanted / size } else { 1.0 }
     }

@@ -13,6 +13,7 @@ use crate::rng::Stream;
 
 mod inputs;
 mod projection;
+mod units;
 
 type Dense = DMatrix<f64>;
 
@@ -80,22 +81,26 @@ fn graph(nodes: usize, directed: bool, seed: u64) -> (Adjacency, Dense) {
 
 /// X̂, as it is defined.
 fn scaled(x: &Dense, sparse: bool, settings: &FeatureSettings) -> Dense {
-    let mut x = x.clone();
-    if settings.standardize {
-        for mut column in x.column_iter_mut() {
-            let deviation = column.variance().sqrt();
-            if !sparse {
-                let mean = column.mean();
-                column.add_scalar_mut(-mean);
+    let (mut x, mut measures) = (x.clone(), 0.0);
+    match settings.standardize {
+        Standardize::No => {}
+        Standardize::All => {
+            for mut column in x.column_iter_mut() {
+                let deviation = column.variance().sqrt();
+                if !sparse {
+                    let mean = column.mean();
+                    column.add_scalar_mut(-mean);
+                }
+                column /= if deviation > 1e-12 { deviation } else { 1.0 };
             }
-            column /= if deviation > 1e-12 { deviation } else { 1.0 };
         }
+        Standardize::Auto => measures = units::in_units(&mut x) as f64,
     }
     for mut row in x.row_iter_mut() {
         let (size, wanted) = match settings.rows {
             RowScale::None => continue,
-            RowScale::Sum => (row.abs().sum(), 1.0),
-            RowScale::Norm(norm) => (row.norm(), norm),
+            RowScale::Sum => (row.abs().sum() + measures, 1.0),
+            RowScale::Norm(norm) => ((row.norm_squared() + measures).sqrt(), norm),
         };
         if size > 0.0 {
             row *= wanted / size;
@@ -125,7 +130,7 @@ fn columns_and_rows_by_hand() {
     let x =
         Dense::from_row_slice(4, 3, &[4.0, 5.0, 3.0, 0.0, 5.0, 0.0, 4.0, 5.0, 0.0, 0.0, 5.0, 0.0]);
     let (adjacency, _) = graph(4, false, 1);
-    let settings = FeatureSettings { standardize: true, ..Default::default() };
+    let settings = FeatureSettings { standardize: Standardize::All, ..Default::default() };
     let root = 27f64.sqrt();
     let sparse = fit(&settings, &features(&x, true), &adjacency);
     assert_eq!(sparse.scale, Some(vec![0.5, 1.0, (4.0 / root) as f32]));
@@ -169,7 +174,7 @@ fn columns_far_from_zero_or_without_spread_are_not_torn_apart() {
         _ => f64::from(0.1 * column as f32),
     });
     let (adjacency, _) = graph(nodes, false, 1);
-    let settings = FeatureSettings { standardize: true, ..Default::default() };
+    let settings = FeatureSettings { standardize: Standardize::All, ..Default::default() };
     for sparse in [false, true] {
         let scale = fit(&settings, &features(&x, sparse), &adjacency).scale.unwrap();
         assert!((f64::from(scale[0]) * 0.1875f64.sqrt() - 1.0).abs() < 1e-6, "{}", scale[0]);
@@ -203,7 +208,7 @@ fn features_stored_the_other_way_give_the_same_numbers() {
     for projection in [None, projection] {
         let settings = FeatureSettings {
             structural: false,
-            standardize: true,
+            standardize: Standardize::All,
             rows: RowScale::Norm(1.0),
             projection,
         };

@@ -41,7 +41,7 @@ use subgcon::io::store::{Store, StoreOptions, StoreWriter};
 
 use super::benchmark::{Plan, Summary, summarise, validated};
 use super::eval::SplitArguments;
-use super::runs::Row;
+use super::figures::Row;
 use super::shell_word;
 use super::train::{PresetName, set};
 use crate::progress::Bars;

@@ -117,7 +117,7 @@ pub(super) fn printed(number: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::runs::{Run, Seconds};
+    use crate::commands::figures::{Run, Seconds};
 
     #[test]
     fn tables_read_as_markdown() {

@@ -151,7 +151,14 @@ fn a_metric_leads_to_the_same_weights_in_fewer_steps() {
         let patient = LogisticSettings { steps: 50_000, ..tight(c) };
         let slow = Logistic::fit(&wide, &y, 3, &patient, None).unwrap();
         assert!(fast.converged && slow.converged, "{c}: {} {}", fast.gradient, slow.gradient);
-        let (fast_scores, slow_scores) = (fast.scores(&x), slow.scores(&wide));
+        // What all classes have in common is free.
+        let [fast_scores, slow_scores] = [fast.scores(&x), slow.scores(&wide)].map(|mut scores| {
+            for row in scores.values.chunks_exact_mut(3) {
+                let mean = row.iter().sum::<f64>() / 3.0;
+                row.iter_mut().for_each(|z| *z -= mean);
+            }
+            scores
+        });
         let largest = slow_scores.values.iter().fold(0.0, |m: f64, z| m.max(z.abs()));
         for (fast, slow) in fast_scores.values.iter().zip(&slow_scores.values) {
             assert!((fast - slow).abs() < 1e-4 * largest, "c = {c}: {fast} {slow}");

@@ -10,17 +10,14 @@ fn any_settings() -> impl Strategy<Value = FeatureSettings> {
         Just(RowScale::Sum),
         (0.1..5.0f64).prop_map(RowScale::Norm)
     ];
+    let standardize =
+        prop_oneof![Just(Standardize::No), Just(Standardize::All), Just(Standardize::Auto)];
     let projection = (1usize..40, any::<bool>(), prop::option::of(0.5..4.0f64)).prop_map(
         |(width, center, norm)| ProjectionSettings { width, center, norm, ..Default::default() },
     );
-    (any::<bool>(), rows, prop::option::of(projection)).prop_map(
-        |(standardize, rows, projection)| FeatureSettings {
-            structural: false,
-            standardize,
-            rows,
-            projection,
-        },
-    )
+    (standardize, rows, prop::option::of(projection)).prop_map(|(standardize, rows, projection)| {
+        FeatureSettings { structural: false, standardize, rows, projection }
+    })
 }
 
 proptest! {
@@ -29,9 +26,9 @@ proptest! {
     #[test]
     fn inputs_are_what_the_definitions_say(
         settings in any_settings(), sparse: bool, nodes in 3usize..50, width in 1usize..30,
-        share in 0.0..1.0f64, seed: u64,
+        measures in 0usize..4, share in 0.0..1.0f64, seed: u64,
     ) {
-        let x = random(nodes, width, 0.3, seed);
+        let x = units::table(nodes, width, measures, seed);
         prop_assume!(x.amax() > 0.0);
         let features = features(&x, sparse);
         let (adjacency, _) = graph(nodes, false, seed);
@@ -66,7 +63,10 @@ proptest! {
             }
         }
         let found = transform.inputs(&features, &units, &masks);
-        prop_assert_eq!(matches!(found, Inputs::Sparse(_)), sparse && settings.projection.is_none());
+        // Those of few measures stay so.
+        let few = transform.measures.as_ref().is_none_or(|measures| 4 * measures.len() <= width);
+        let stay = sparse && few && settings.projection.is_none();
+        prop_assert_eq!(matches!(found, Inputs::Sparse(_)), stay);
         let found = match found {
             Inputs::Dense(matrix) => wide(&matrix),
             Inputs::Sparse(entries) => {
@@ -105,7 +105,7 @@ proptest! {
         settings in any_settings(), sparse: bool, count in 1usize..120, cut in 0usize..120,
         seed: u64,
     ) {
-        let x = random(30, 12, 0.4, seed);
+        let x = units::table(30, 12, (seed % 6) as usize, seed);
         let features = features(&x, sparse);
         let (adjacency, _) = graph(30, false, seed);
         let fitted = Transform::fit(&settings, &features, &adjacency, seed, &Silent);

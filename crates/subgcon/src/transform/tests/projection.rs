@@ -30,7 +30,7 @@ fn smoothing(a: &Dense, smoothing: Smoothing) -> Dense {
 fn settings(width: usize, smoothing: Smoothing) -> FeatureSettings {
     FeatureSettings {
         structural: false,
-        standardize: false,
+        standardize: Standardize::No,
         rows: RowScale::None,
         projection: Some(ProjectionSettings {
             width,
@@ -242,7 +242,8 @@ fn one_thread_and_two_give_the_same_bytes_and_seeds_the_same_vectors() {
         let features = features(&x, sparse);
         let run = |threads, seed| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let settings = FeatureSettings { standardize: true, ..settings(10, PAGERANK) };
+            let settings =
+                FeatureSettings { standardize: Standardize::All, ..settings(10, PAGERANK) };
             pool.install(|| {
                 let fitted = Transform::fit(&settings, &features, &adjacency, seed, &Silent);
                 let transform = fitted.unwrap();

@@ -1,0 +1,143 @@
+//! How good are embeddings? Probes on every split, rough ones for candidates.
+
+use std::time::Instant;
+
+use subgcon::eval::{ProbeSettings, probe, validate};
+use subgcon::graph::{Labels, Role, Split};
+use subgcon::math::Matrix;
+
+use super::eval::{figure, mean};
+use super::figures::{Run, Seconds};
+
+/// What every row is measured by.
+pub(super) struct Measure<'a> {
+    pub(super) labels: &'a Labels,
+    pub(super) splits: Vec<Split>,
+    pub(super) settings: ProbeSettings,
+}
+
+/// Nodes of each part of a split that a rough look takes, for each column of an embedding: with
+/// fewer rows a probe does not know the curvature before it starts (`logistic.rs`), which makes
+/// it slower than with many.
+pub(super) const ROUGH: usize = 4;
+
+impl<'a> Measure<'a> {
+    /// The same on some of the nodes, `most` of each part of a split, where nodes have
+    /// several classes and that are fewer nodes, of which the classes ask the same.
+    pub(super) fn rough(&self, most: usize) -> Option<Measure<'a>> {
+        let Labels::Multi { members, names } = self.labels else { return None };
+        // Of each class: does a training node have it, is one without it?
+        let asked = |split: &Split| {
+            let mut asked = vec![[false; 2]; names.len()];
+            let rows = members.chunks_exact(names.len().max(1)).zip(&split.roles);
+            for (row, _) in rows.filter(|(_, role)| **role == Role::Train as u8) {
+                let classes = asked.iter_mut().zip(row);
+                classes.for_each(|(asked, &member)| asked[usize::from(member != 0)] = true);
+            }
+            asked
+        };
+        let splits: Vec<Split> = self.splits.iter().map(|split| split.thinned(most)).collect();
+        let mut pairs = self.splits.iter().zip(&splits);
+        let fewer = pairs.clone().any(|(all, some)| all.roles != some.roles);
+        let same = pairs.all(|(all, some)| asked(all) == asked(some));
+        let settings = self.settings.clone();
+        (fewer && same).then_some(Measure { labels: self.labels, splits, settings })
+    }
+
+    /// The same with these values of C, chosen before, and their neighbours only.
+    pub(super) fn around(&self, chosen: &[f64]) -> Measure<'a> {
+        let grid = [&self.settings.grid[..], &self.settings.further].concat();
+        let near = |at: usize| {
+            let neighbours = &grid[at.saturating_sub(1)..(at + 2).min(grid.len())];
+            neighbours.iter().any(|c| chosen.contains(c))
+        };
+        let grid = (0..grid.len()).filter(|&at| near(at)).map(|at| grid[at]).collect();
+        let settings = self.settings.clone().with_grid(grid);
+        Measure { labels: self.labels, splits: self.splits.clone(), settings }
+    }
+
+    /// Nodes that train a probe or choose its C in any split.
+    pub(super) fn held_in(&self) -> Vec<u32> {
+        let nodes = self.splits.first().map_or(0, |split| split.roles.len());
+        let held_in = [Role::Train as u8, Role::Validation as u8];
+        let any =
+            |node: &usize| self.splits.iter().any(|split| held_in.contains(&split.roles[*node]));
+        (0..nodes).filter(any).map(|node| node as u32).collect()
+    }
+
+    /// Mean figure on the validation nodes, and every split's C.
+    pub(super) fn validated(&self, embeddings: &Matrix<f32>) -> anyhow::Result<(f64, Vec<f64>)> {
+        let (mut figures, mut c) = (Vec::new(), Vec::new());
+        for split in &self.splits {
+            let found = validate(embeddings, self.labels, split, &self.settings)?;
+            figures.push(figure(self.labels, &found.figures));
+            c.push(found.c);
+        }
+        Ok((mean(&figures), c))
+    }
+
+    /// Probes embeddings on every split.
+    pub(super) fn run(
+        &self,
+        embeddings: &Matrix<f32>,
+        step: u64,
+        seconds: Seconds,
+    ) -> anyhow::Result<Run> {
+        let started = Instant::now();
+        let (mut test, mut validation, mut c) = (Vec::new(), Vec::new(), Vec::new());
+        for split in &self.splits {
+            let report = probe(embeddings, self.labels, split, &self.settings)?;
+            test.push(figure(self.labels, &report.test));
+            let chosen_by = report.validation.as_ref();
+            validation.push(chosen_by.map_or(0.0, |figures| figure(self.labels, figures)));
+            c.push(report.c);
+        }
+        let seconds = Seconds { probe: started.elapsed().as_secs_f64(), ..seconds };
+        Ok(Run { test, validation, c, step, width: embeddings.width, seconds })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_candidates_are_probed_around_the_best_c() {
+        let labels = Labels::from_names(&[Some("a"), Some("b")]);
+        let settings = ProbeSettings {
+            grid: vec![0.1, 1.0, 10.0],
+            further: vec![100.0],
+            ..Default::default()
+        };
+        let measure = Measure { labels: &labels, splits: Vec::new(), settings };
+        let grid = |c: &[f64]| measure.around(c).settings.grid;
+        assert_eq!(grid(&[1.0]), [0.1, 1.0, 10.0]);
+        assert_eq!(grid(&[0.1, 0.1]), [0.1, 1.0]);
+        assert_eq!(grid(&[100.0]), [10.0, 100.0]);
+        assert_eq!(grid(&[0.1, 100.0]), [0.1, 1.0, 10.0, 100.0]);
+    }
+
+    #[test]
+    fn a_rough_look_takes_some_nodes_but_all_classes() {
+        // Class "b": one training node in a hundred has it; "c": a single one.
+        let nodes = 10_000;
+        let member = |node: usize| [1, u8::from(node.is_multiple_of(100)), u8::from(node == 77)];
+        let of = |names: &[&str]| {
+            let rows = (0..nodes).flat_map(|node| member(node)[..names.len()].to_vec());
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            Labels::Multi { members: rows.collect::<Vec<u8>>().into(), names }
+        };
+        let split = Split { name: "x".into(), roles: vec![Role::Train as u8; nodes] };
+        let rough = |labels: &Labels| {
+            let splits = vec![split.clone()];
+            let measure = Measure { labels, splits, settings: ProbeSettings::default() };
+            measure.rough(2000).map(|rough| rough.splits[0].counts())
+        };
+        assert_eq!(rough(&of(&["a", "b"])), Some([2000, 0, 0]));
+        assert_eq!(rough(&of(&["a", "b", "c"])), None);
+        let (labels, splits) = (of(&["a", "b"]), vec![split.clone()]);
+        let measure = Measure { labels: &labels, splits, settings: ProbeSettings::default() };
+        assert!(measure.rough(nodes).is_none(), "no fewer nodes");
+        assert_eq!(rough(&Labels::from_names(&vec![Some("a"); nodes])), None);
+    }
+}
