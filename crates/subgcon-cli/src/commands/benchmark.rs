@@ -17,7 +17,7 @@ use subgcon::progress::Progress;
 use subgcon::transform::Transform;
 
 use super::eval::{SplitArguments, labels, mean, metric};
-use super::figures::{Difference, Row, Run, Seconds};
+use super::figures::{Difference, Row, Run, Seconds, Spread};
 use super::measure::Measure;
 use super::runs::{Ground, each_free_row, learn, train};
 use super::seeds::each_seed;
@@ -277,7 +277,7 @@ pub(super) fn text(summary: &Summary) -> String {
     );
     let mut line = |name: &str, row: &Row| {
         let spread = match row.spread_over {
-            "nothing" => String::new(),
+            Spread::Nothing => String::new(),
             _ => format!(" ± {:.2}", 100.0 * row.accuracy_std),
         };
         let figure = format!("{:.2}{spread}", 100.0 * row.accuracy_mean);
@@ -300,13 +300,13 @@ pub(super) fn text(summary: &Summary) -> String {
     free.iter().for_each(|(name, baseline)| line(name, &baseline.row));
     text += "\n± is the standard deviation over ";
     text += match (summary.row.spread_over, summary.splits) {
-        ("runs", 1) => "runs; of a difference the standard error over runs",
-        ("runs", _) => {
+        (Spread::Runs, 1) => "runs; of a difference the standard error over runs",
+        (Spread::Runs, _) => {
             "runs for the learnt row and over splits for the others; of a difference the standard \
              error over splits"
         }
-        ("splits", _) => "splits; of a difference the standard error over splits",
-        _ => "nothing: there is one run on one split",
+        (Spread::Splits, _) => "splits; of a difference the standard error over splits",
+        (Spread::Nothing, _) => "nothing: there is one run on one split",
     };
     text += "\n";
     let seconds = &summary.row.seconds;

@@ -1,12 +1,12 @@
 //! What did runs come to? Figures of a run, of a kind of embedding over its runs, and of two
 //! kinds beside each other.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::eval::{deviation, mean};
 
 /// Means over runs.
-#[derive(Debug, Default, Clone, Copy, Serialize)]
+#[derive(Debug, Default, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Seconds {
     pub(super) contexts: f64,
     pub(super) train: f64,
@@ -26,16 +26,14 @@ pub(super) struct Run {
 }
 
 /// One kind of embedding, over its runs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Row {
     pub(super) accuracy_mean: f64,
     /// Over what `spread_over` says.
     pub(super) accuracy_std: f64,
     /// Half of the 95 % interval of the mean, by the same.
     pub(super) accuracy_interval: f64,
-    /// `runs` (each the mean over its splits), `splits` where there is one run, or
-    /// `nothing` where there is one of either.
-    pub(super) spread_over: &'static str,
+    pub(super) spread_over: Spread,
     pub(super) validation_mean: f64,
     pub(super) width: usize,
     /// By run and split.
@@ -50,8 +48,20 @@ pub(super) struct Row {
     pub(super) difference: Option<Difference>,
 }
 
+/// What a deviation is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Spread {
+    /// Runs, each the mean over its splits.
+    Runs,
+    /// The splits of a single run.
+    Splits,
+    /// There is one of either.
+    Nothing,
+}
+
 /// A paired difference.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Difference {
     #[serde(rename = "difference_mean")]
     pub(super) mean: f64,
@@ -66,9 +76,9 @@ impl Row {
     pub(super) fn of(runs: &[Run]) -> Row {
         // Splits of one run share its encoder: a run is one sample, unless it is the only one.
         let (samples, spread_over) = match runs {
-            [only] if only.test.len() > 1 => (only.test.clone(), "splits"),
-            [_] => (means(runs, |run| &run.test), "nothing"),
-            _ => (means(runs, |run| &run.test), "runs"),
+            [only] if only.test.len() > 1 => (only.test.clone(), Spread::Splits),
+            [_] => (means(runs, |run| &run.test), Spread::Nothing),
+            _ => (means(runs, |run| &run.test), Spread::Runs),
         };
         let deviation = deviation(&samples);
         let of = |take: fn(&Seconds) -> f64| {
@@ -160,16 +170,16 @@ mod tests {
     #[test]
     fn what_a_deviation_is_over_is_said() {
         let one = Row::of(&[run(&[0.8])]);
-        assert_eq!((one.accuracy_std, one.spread_over), (0.0, "nothing"));
+        assert_eq!((one.accuracy_std, one.spread_over), (0.0, Spread::Nothing));
         // By hand: deviation of 0.7, 0.8, 0.9 is 0.1; of 3 samples t is 4.303.
         let splits = Row::of(&[run(&[0.7, 0.8, 0.9])]);
         assert!((splits.accuracy_std - 0.1).abs() < 1e-12);
         assert!((splits.accuracy_interval - 4.303 * 0.1 / 3f64.sqrt()).abs() < 1e-12);
-        assert_eq!(splits.spread_over, "splits");
+        assert_eq!(splits.spread_over, Spread::Splits);
         // Means of runs are 0.6 and 0.8: splits differ much, runs by 0.2.
         let runs = Row::of(&[run(&[0.2, 1.0]), run(&[0.6, 1.0])]);
         assert!((runs.accuracy_std - 0.02f64.sqrt()).abs() < 1e-12);
-        assert_eq!((runs.spread_over, runs.steps), ("runs", vec![7, 7]));
+        assert_eq!((runs.spread_over, runs.steps), (Spread::Runs, vec![7, 7]));
         assert!((runs.accuracy_mean - 0.7).abs() < 1e-12);
     }
 

@@ -340,7 +340,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         last_retrieval: last.as_ref().map(|report| report.retrieval),
         embedding_width: model.width(),
         parameters,
-        measures: model.transform.measures.as_ref().map(Vec::len),
+        measures: model.transform.measures.as_ref().map(|measures| measures.columns.len()),
         feature_columns: model.transform.width,
         likeness: model.likeness.map(|likeness| Alike {
             features: likeness.features,

@@ -1,6 +1,8 @@
 //! What do features give that nothing was learnt for?
 //!
-//! Rows that any learnt embedding has to beat, from X̂, the features with rows of L2 norm 1:
+//! Rows that any learnt embedding has to beat, from X̂, the features with rows of L2 norm 1, whatever
+//! the settings of the learnt one are. Tables of measures are brought to one scale first, as
+//! anybody would do (`Standardize::Auto`):
 //!
 //! - X̂ as it is;
 //! - Π X̂ for three kinds of smoothing Π: Â² (SGC), the mean of sixteen powers
@@ -115,7 +117,6 @@ struct Plain<'a> {
 
 impl<'a> Plain<'a> {
     fn new(adjacency: &Adjacency, features: &'a Features, structural: bool) -> Result<Plain<'a>> {
-        // Columns as the learnt rows have them: in units that can be compared.
         let settings = FeatureSettings {
             structural,
             standardize: Standardize::Auto,

@@ -249,8 +249,8 @@ fn softmax<T: Precision>(scores: &mut [T], classes: &[u32], outputs: usize) -> f
     loss
 }
 
-/// Numbers whose logarithms are added up as that of one product: ln(1 + e^-|z|), a product of 2^16
-/// at most, and of Σ e^(z - top), each at most the number of outputs.
+/// Numbers whose logarithms are added up as that of their product: 1 + e^-|z|, at most 2 each, and
+/// Σ e^(z − top), at most the number of outputs each, so that 16 of them are below 2^512.
 const TOGETHER: usize = 16;
 
 /// As [`softmax`], every output by itself.

@@ -47,16 +47,17 @@ impl Features {
         }
     }
 
+    /// Whether a node has an entry that is not zero.
+    pub fn is_described(&self, node: usize) -> bool {
+        let row = match self {
+            Features::Dense { width, values } => &values[node * width..(node + 1) * width],
+            Features::Sparse(matrix) => matrix.row(node).1,
+        };
+        row.iter().any(|&x| x != 0.0)
+    }
+
     /// Nodes of which nothing is known: all-zero rows.
     pub fn zero_rows(&self) -> u64 {
-        match self {
-            Features::Dense { width, values } => values
-                .chunks_exact((*width).max(1))
-                .filter(|row| row.iter().all(|&x| x == 0.0))
-                .count() as u64,
-            Features::Sparse(matrix) => {
-                matrix.offsets.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64
-            }
-        }
+        (0..self.nodes()).filter(|&node| !self.is_described(node)).count() as u64
     }
 }

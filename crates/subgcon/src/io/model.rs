@@ -1,8 +1,8 @@
 //! A model on disk: a folder with `model.safetensors` (every number), `config.json`
 //! (everything else) and `log.jsonl` (how it came about).
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, iter};
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use crate::encoder::Encoder;
 use crate::error::{Error, Result};
 use crate::math::Matrix;
 use crate::model::{Likeness, Model, Provenance};
-use crate::transform::Transform;
+use crate::transform::{Measures, Transform};
 
 /// The version of the format that this program writes, and the newest it reads.
 pub const VERSION: u32 = 1;
@@ -94,9 +94,11 @@ pub fn write_model(
     let folder = PartialFolder::create(path, replace)?;
     let text = settings_text(&model.settings);
     let likeness = model.likeness.map(|likeness| likeness.values());
-    let measures = model.transform.measures.as_ref();
-    let measures: Option<Vec<u64>> =
-        measures.map(|columns| columns.iter().copied().map(u64::from).collect());
+    // Whether rows of zeros are absent, then the columns.
+    let measures: Option<Vec<u64>> = model.transform.measures.as_ref().map(|measures| {
+        let columns = measures.columns.iter().copied().map(u64::from);
+        iter::once(u64::from(measures.absent)).chain(columns).collect()
+    });
     let mut tensors = collect(model, likeness.as_ref(), measures.as_deref());
     tensors.add(SETTINGS.into(), vec![text.len()], TensorValuesRef::U8(&text));
     tensors.write(&folder.path(WEIGHTS))?;
@@ -220,9 +222,7 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
         singular_values: parts.take("transform.singular_values", &[projected])?,
         vectors,
     };
-    let whole = transform.scale.is_some() && transform.shift.is_some();
-    let auto = settings.features.standardize == Standardize::Auto;
-    if transform.measures.is_some() && !(auto && whole) {
+    if !fits(&transform) {
         return Err(parts.damaged("transform.measures does not fit the settings"));
     }
     let mut model = Model {
@@ -372,20 +372,38 @@ impl Parts {
     }
 }
 
-/// Which columns are measures, rising.
-fn read_measures(parts: &mut Parts, width: usize) -> Result<Option<Vec<u32>>> {
+/// Whether rows of zeros are absent, then which columns are measures, rising.
+fn read_measures(parts: &mut Parts, width: usize) -> Result<Option<Measures>> {
     const NAME: &str = "transform.measures";
     let Some(at) = parts.tensors.iter().position(|tensor| tensor.name == NAME) else {
         return Ok(None);
     };
-    let rising = |columns: &[u64]| columns.is_sorted_by(|a, b| a < b);
-    match parts.tensors.remove(at).values {
-        TensorValues::U64(columns)
-            if rising(&columns) && columns.last().is_none_or(|&last| last < width as u64) =>
-        {
-            Ok(Some(columns.into_iter().map(|column| column as u32).collect()))
+    let tensor = parts.tensors.remove(at);
+    if let (TensorValues::U64(values), 1) = (&tensor.values, tensor.shape.len())
+        && let [absent @ 0..=1, columns @ .., last] = &values[..]
+        && *last < width as u64
+        && values[1..].is_sorted_by(|a, b| a < b)
+    {
+        let columns = columns.iter().chain([last]).map(|&column| column as u32).collect();
+        return Ok(Some(Measures { columns, absent: *absent == 1 }));
+    }
+    Err(parts.damaged(&format!("{NAME} are no columns of the features, rising")))
+}
+
+/// Whether measures, means and scales are there as the settings ask for them.
+fn fits(transform: &Transform) -> bool {
+    let Transform { settings, scale, shift, measures, .. } = transform;
+    match (settings.standardize, measures, shift) {
+        (Standardize::Auto, Some(measures), Some(shift)) => {
+            let is_measure = |at: usize| measures.columns.binary_search(&(at as u32)).is_ok();
+            let mut others = (0..shift.len()).filter(|&at| !is_measure(at));
+            !settings.structural && scale.is_some() && others.all(|at| shift[at] == 0.0)
         }
-        _ => Err(parts.damaged(&format!("{NAME} are no columns of the features, rising"))),
+        (_, Some(_), _) => false,
+        (Standardize::Auto, None, shift) if !settings.structural => {
+            shift.is_none() && scale.is_none()
+        }
+        _ => true,
     }
 }
 
@@ -448,24 +466,49 @@ mod tests {
 
     #[test]
     fn measures_are_kept_and_checked() {
+        fn of(columns: &[u32]) -> Measures {
+            Measures { columns: columns.to_vec(), absent: true }
+        }
         let root = tempfile::tempdir().unwrap();
         let read = |change: fn(&mut Model)| {
             let mut model = model([0.25, 0.5, 0.75]);
             model.transform.shift = Some(vec![0.0, 40.0]);
             model.transform.scale = Some(vec![1.0, 0.1]);
-            model.transform.measures = Some(vec![1]);
+            model.transform.measures = Some(of(&[1]));
             change(&mut model);
             let path = root.path().join("m.model");
             write_model(&path, &model, &[], None, true).unwrap();
             (read_model(&path).map(|(model, _)| model), model)
         };
-        let (found, wanted) = read(|_| {});
-        assert_eq!(found.unwrap(), wanted);
+        for change in [
+            |_: &mut Model| {},
+            |model: &mut Model| {
+                model.transform.measures = Some(Measures { absent: false, ..of(&[1]) });
+            },
+        ] {
+            let (found, wanted) = read(change);
+            assert_eq!(found.unwrap(), wanted);
+        }
         let refused = |change| read(change).0.unwrap_err().to_string();
         for (told, problem) in [
-            (refused(|model| model.transform.measures = Some(vec![2])), "are no columns"),
-            (refused(|model| model.transform.measures = Some(vec![1, 0])), "are no columns"),
+            (refused(|model| model.transform.measures = Some(of(&[2]))), "are no columns"),
+            (refused(|model| model.transform.measures = Some(of(&[1, 0]))), "are no columns"),
+            (refused(|model| model.transform.measures = Some(of(&[1, 1]))), "are no columns"),
+            (refused(|model| model.transform.measures = Some(of(&[]))), "are no columns"),
+            (refused(|model| model.transform.measures = None), "does not fit the settings"),
+            (
+                refused(|model| model.transform.measures = Some(of(&[0]))),
+                "does not fit the settings",
+            ),
+            (refused(|model| model.transform.scale = None), "does not fit the settings"),
             (refused(|model| model.transform.shift = None), "does not fit the settings"),
+            (
+                refused(|model| {
+                    model.settings.features.structural = true;
+                    model.transform.settings.structural = true;
+                }),
+                "does not fit the settings",
+            ),
             (
                 refused(|model| {
                     model.settings.features.standardize = Standardize::All;

@@ -17,7 +17,7 @@ pub enum Simd {
     Avx512,
 }
 
-/// A kernel with its operands: a step of the fused layer, forward or backward.
+/// A kernel with its operands, such as a step of the fused layer.
 pub trait Work {
     /// What it makes.
     type Made;

@@ -377,13 +377,7 @@ impl<'a> Embedder<'a> {
 
     /// How the embedding of a node came about.
     pub fn status(&self, node: u32) -> Status {
-        let empty = match self.features {
-            Features::Dense { width, values } => {
-                values[node as usize * width..][..*width].iter().all(|&x| x == 0.0)
-            }
-            Features::Sparse(matrix) => matrix.row(node as usize).0.is_empty(),
-        };
-        if empty {
+        if !self.features.is_described(node as usize) {
             Status::NoFeatures
         } else if self.adjacency.degree(node) == 0 {
             Status::Isolated

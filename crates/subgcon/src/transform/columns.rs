@@ -25,7 +25,7 @@ pub(super) struct Column {
     /// Entries that are not zero, and the sum of their squares.
     pub(super) entries: usize,
     pub(super) squares: f64,
-    /// Whether all of them are the same.
+    /// Whether all of them are the same, or there are none.
     pub(super) alike: bool,
 }
 
@@ -100,7 +100,7 @@ impl Sums {
 /// a factor n of the precision of f64. Zeros that are not stored are counted, not visited.
 pub(super) fn moments(features: &Features, described_only: bool) -> Moments {
     let (nodes, width) = (features.nodes(), features.width());
-    let counts = |node: &usize| !described_only || is_described(features, *node);
+    let counts = |node: &usize| !described_only || features.is_described(*node);
     let mut origin = vec![0f64; width];
     if let Some(first) = (0..nodes).find(counts) {
         visit(features, first, |column, x| origin[column] = x);
@@ -120,16 +120,6 @@ pub(super) fn moments(features: &Features, described_only: bool) -> Moments {
     }
     let columns = total.iter().zip(&origin).map(|(sums, &o)| sums.column(seen, o)).collect();
     Moments { columns, nodes: seen }
-}
-
-/// Whether a node has a feature that is not zero.
-fn is_described(features: &Features, node: usize) -> bool {
-    match features {
-        Features::Dense { width, values } => {
-            values[node * width..(node + 1) * width].iter().any(|&x| x != 0.0)
-        }
-        Features::Sparse(matrix) => matrix.row(node).1.iter().any(|&x| x != 0.0),
-    }
 }
 
 /// Stored values of a row.

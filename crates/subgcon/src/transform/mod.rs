@@ -49,6 +49,7 @@ use crate::progress::{Progress, Silent};
 pub use mask::Mask;
 use projection::project;
 use rows::Scaled;
+pub use units::Measures;
 
 /// A transform, learnt from one graph and applied to any with the same columns.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,13 +59,13 @@ pub struct Transform {
     /// Columns of the features it takes.
     pub width: usize,
     /// (width), where columns are standardised: what they are multiplied by, one over
-    /// their standard deviation.
+    /// their standard deviation (over the size of their entries where they are no measures).
     pub scale: Option<Vec<f32>>,
     /// (width), where columns are standardised and a mean is subtracted: that.
     pub shift: Option<Vec<f32>>,
-    /// Which columns are measures, rising, where features were found to be a table of
-    /// measures. Of no other column anything is subtracted then.
-    pub measures: Option<Vec<u32>>,
+    /// Where features were found to be a table of measures. Nothing is subtracted from
+    /// other columns then.
+    pub measures: Option<Measures>,
     /// (width, projected width), orthonormal columns. Fewer than asked for where the
     /// smoothed features have a lower rank. Of those of [`Transform::own`] the last may be zero.
     pub vectors: Option<Matrix<f32>>,
@@ -98,7 +99,9 @@ impl Transform {
             singular_values: None,
             mean: None,
         };
-        // Degrees are marks, but few beside the positions: all are brought to one scale.
+        // Marks of degrees would weigh 1 beside 112 positions of deviation 1. Validation nodes of
+        // Cora, Cora-ML, Amazon Computers and Facebook: 68.3, 70.0, 73.6, 53.3 as they are, 70.0,
+        // 70.5, 79.0, 48.3 as a table of measures, 71.4, 71.6, 78.7, 56.1 so.
         let standardize = match settings.standardize {
             Standardize::Auto if settings.structural => Standardize::All,
             chosen => chosen,
@@ -115,7 +118,7 @@ impl Transform {
                 }
             }
             Standardize::Auto => {
-                if let Some(units) = units::units(&columns::moments(features, true)) {
+                if let Some(units) = units::units(features) {
                     transform.scale = Some(units.scale);
                     transform.shift = Some(units.shift);
                     transform.measures = Some(units.measures);
@@ -207,7 +210,7 @@ impl Transform {
             features,
             scale: self.scale.as_deref(),
             shift: self.shift.as_deref(),
-            measures: self.measures.as_deref(),
+            measures: self.measures.as_ref(),
             rows: self.settings.rows,
             factors: None,
         }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::Mask;
+use super::{Mask, Measures};
 use crate::config::RowScale;
 use crate::graph::Features;
 use crate::math::Sparse;
@@ -24,8 +24,8 @@ pub(super) struct Scaled<'a> {
     pub(super) scale: Option<&'a [f32]>,
     /// (width): subtracted before.
     pub(super) shift: Option<&'a [f32]>,
-    /// Of a table of measures: the only columns that anything is subtracted from, rising.
-    pub(super) measures: Option<&'a [u32]>,
+    /// Of a table of measures: the only columns that anything is subtracted from.
+    pub(super) measures: Option<&'a Measures>,
     pub(super) rows: RowScale,
     /// (nodes): r of each row, where rows are asked for again and again.
     pub(super) factors: Option<&'a [f64]>,
@@ -45,7 +45,9 @@ impl<'a> Scaled<'a> {
     pub(super) fn sparse_features(&self) -> Option<&'a Sparse> {
         let few = match (self.shift, self.measures) {
             (None, _) => true,
-            (Some(_), measures) => measures.is_some_and(|m| FEW * m.len() <= self.features.width()),
+            (Some(_), measures) => {
+                measures.is_some_and(|m| FEW * m.columns.len() <= self.features.width())
+            }
         };
         match self.features {
             Features::Sparse(matrix) if few => Some(matrix),
@@ -146,14 +148,18 @@ impl<'a> Scaled<'a> {
                 }
             }
         }
-        if self.measures.is_some() && out.iter().all(|&x| x == 0.0) {
+        if self.is_absent(out) {
             return;
         }
-        if let Some(shift) = self.shift {
-            out.iter_mut().zip(shift).for_each(|(x, shift)| *x -= shift);
-        }
-        if let Some(scale) = self.scale {
-            out.iter_mut().zip(scale).for_each(|(x, scale)| *x *= scale);
+        match (self.shift, self.scale) {
+            (Some(shift), Some(scale)) => {
+                let columns = out.iter_mut().zip(shift.iter().zip(scale));
+                columns.for_each(|(x, (&shift, &scale))| *x = shifted(*x, shift, scale) as f32);
+            }
+            (None, Some(scale)) => {
+                out.iter_mut().zip(scale).for_each(|(x, scale)| *x *= scale);
+            }
+            (_, None) => {}
         }
     }
 
@@ -162,18 +168,20 @@ impl<'a> Scaled<'a> {
     #[inline]
     fn visit(&self, matrix: &Sparse, node: u32, mut see: impl FnMut(u32, f64)) {
         let (columns, values) = matrix.row(node as usize);
-        let scale = |column: u32| self.scale.map_or(1.0, |scale| f64::from(scale[column as usize]));
         let stored = columns.iter().zip(values);
-        let (Some(shift), Some(measures)) = (self.shift, self.measures) else {
+        let (Some(shift), Some(scale), Some(measures)) = (self.shift, self.scale, self.measures)
+        else {
+            let scale =
+                |column: u32| self.scale.map_or(1.0, |scale| f64::from(scale[column as usize]));
             return stored.for_each(|(&column, &x)| see(column, f64::from(x) * scale(column)));
         };
-        if values.iter().all(|&x| x == 0.0) {
+        if self.is_absent(values) {
             return;
         }
         let mut see = |column: u32, x: f32| {
-            see(column, f64::from(x - shift[column as usize]) * scale(column));
+            see(column, shifted(x, shift[column as usize], scale[column as usize]));
         };
-        let mut measures = measures.iter().copied().peekable();
+        let mut measures = measures.columns.iter().copied().peekable();
         for (&column, &x) in stored {
             while let Some(measure) = measures.next_if(|&measure| measure <= column) {
                 if measure < column {
@@ -183,6 +191,11 @@ impl<'a> Scaled<'a> {
             see(column, x);
         }
         measures.for_each(|measure| see(measure, 0.0));
+    }
+
+    /// Whether stored entries are those of a node of which nothing is known.
+    fn is_absent(&self, entries: &[f32]) -> bool {
+        self.measures.is_some_and(|measures| measures.absent) && entries.iter().all(|&x| x == 0.0)
     }
 
     fn known_factor(&self, node: u32) -> Option<f64> {
@@ -212,7 +225,7 @@ impl<'a> Scaled<'a> {
 
     /// What a row is multiplied by, its parts being this together.
     fn factor(&self, parts: f64) -> f64 {
-        let size = parts + self.measures.map_or(0.0, |measures| measures.len() as f64);
+        let size = parts + self.measures.map_or(0.0, |measures| measures.columns.len() as f64);
         let (size, wanted) = match self.rows {
             RowScale::None => return 1.0,
             RowScale::Sum => (size, 1.0),
@@ -220,6 +233,12 @@ impl<'a> Scaled<'a> {
         };
         if size > 0.0 { wanted / size } else { 1.0 }
     }
+}
+
+/// In f64: x and the mean may be further apart than f32 goes.
+#[inline]
+fn shifted(x: f32, shift: f32, scale: f32) -> f64 {
+    (f64::from(x) - f64::from(shift)) * f64::from(scale)
 }
 
 /// Nodes in at most 16 spans, by shape alone, for sums over nodes with an

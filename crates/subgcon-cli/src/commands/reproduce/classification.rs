@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::page::{Page, Table, figure, printed};
 use super::{Lab, PresetName, paper};
+use crate::commands::figures::Spread;
 
 pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
     let ours = [
@@ -36,7 +37,7 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
                 lab.measure(dataset, &preset_settings)?
             } else {
                 let summary = lab.beside_free_rows(dataset, &preset_settings)?;
-                free.push(summary.baselines);
+                free.push(summary.free);
                 summary.row
             };
             row.push(figure(&found));
@@ -46,7 +47,7 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
                 name.into(),
                 figure(&found),
                 match found.spread_over {
-                    "nothing" => "–".into(),
+                    Spread::Nothing => "–".into(),
                     _ => format!("± {:.2}", 100.0 * found.accuracy_interval),
                 },
                 format!("{:.1}", 100.0 * found.validation_mean),
@@ -63,10 +64,10 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
         let mut row = vec![format!("{name}, costs nothing")];
         row.extend(free.iter().map(|rows| {
             rows.get(name).map_or_else(String::new, |free| {
-                let more = free.row.difference.map_or_else(String::new, |difference| {
+                let more = free.difference.map_or_else(String::new, |difference| {
                     format!(" ({:+.1})", 100.0 * difference.mean)
                 });
-                format!("{:.1}{more}", 100.0 * free.row.accuracy_mean)
+                format!("{:.1}{more}", 100.0 * free.accuracy_mean)
             })
         }));
         table.rows.push(row);

@@ -14,11 +14,13 @@
 //! | `variants` | how are settings compared that need their own learning rate? |
 //! | `paper` | what did the paper print? |
 //! | `page` | how is a result written down? |
+//! | `journal` | what was found before? |
 
 mod classification;
 mod composition;
 mod efficiency;
 mod encoders;
+mod journal;
 mod objectives;
 mod page;
 mod paper;
@@ -27,13 +29,13 @@ mod subgraphs;
 mod threads;
 mod variants;
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use subgcon::config::Settings;
 use subgcon::io::import::{GraphSaint, Planetoid};
@@ -44,7 +46,9 @@ use super::eval::SplitArguments;
 use super::figures::Row;
 use super::shell_word;
 use super::train::{PresetName, set};
+use crate::format::counted;
 use crate::progress::Bars;
+use journal::Journal;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -109,8 +113,14 @@ struct Lab<'a> {
     progress: &'a Bars,
     datasets: Vec<Dataset>,
     /// What was measured before, by graph and settings.
-    rows: RefCell<HashMap<String, Row>>,
-    figures: RefCell<HashMap<String, f64>>,
+    journal: Journal,
+}
+
+/// A learnt row beside those that cost nothing.
+#[derive(Serialize, Deserialize)]
+struct Beside {
+    row: Row,
+    free: BTreeMap<String, Row>,
 }
 
 /// Steps between candidates of which validation nodes choose; the second where a look at one, with a
@@ -130,9 +140,15 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         arguments,
         progress,
         datasets: datasets(arguments, progress)?,
-        rows: RefCell::default(),
-        figures: RefCell::default(),
+        journal: Journal::open(&arguments.output)?,
     };
+    if let (known @ 1.., path) = lab.journal.known() {
+        println!(
+            "taking over {} of earlier runs from {}; delete it to find them again",
+            counted(known as u64, "figure"),
+            path.display()
+        );
+    }
     let wanted = match arguments.table {
         Experiment::All => Experiment::value_variants()
             .iter()
@@ -219,6 +235,24 @@ impl Source {
     }
 }
 
+/// What a figure is of, in full: all that it depends on but for the program.
+fn what(kind: &str, dataset: &Dataset, settings: &Settings, seeds: u64) -> anyhow::Result<String> {
+    let arrays = &serde_json::to_value(dataset.store.manifest())?["arrays"];
+    let every = dataset.every();
+    Ok(format!(
+        "{kind}, {}, {seeds} seeds, every {every}, {arrays}\n{}",
+        dataset.name,
+        settings.to_toml()
+    ))
+}
+
+impl Dataset {
+    /// Steps between candidates.
+    fn every(&self) -> u64 {
+        if self.name == "ppi" { EVERY_SLOWLY } else { EVERY }
+    }
+}
+
 impl Lab<'_> {
     /// What comparisons start from.
     fn base(&self) -> anyhow::Result<Settings> {
@@ -238,33 +272,31 @@ impl Lab<'_> {
     /// All runs of one setting on one graph; the step is chosen by validation, as in the paper.
     /// Experiments have settings in common: those are run once.
     fn measure(&self, dataset: &Dataset, settings: &Settings) -> anyhow::Result<Row> {
-        let key = format!("{} {}", dataset.name, settings.to_toml());
-        if let Some(row) = self.rows.borrow().get(&key) {
-            return Ok(row.clone());
-        }
-        let plan = self.plan(dataset, settings, self.arguments.seeds, true);
-        let row = summarise(&dataset.store, &plan, self.progress)?.row;
-        self.rows.borrow_mut().insert(key, row.clone());
-        Ok(row)
+        let seeds = self.arguments.seeds;
+        self.journal.of(what("row", dataset, settings, seeds)?, || {
+            let plan = self.plan(dataset, settings, seeds, true);
+            Ok(summarise(&dataset.store, &plan, self.progress)?.row)
+        })
     }
 
     /// The same without choosing a step, beside the rows that cost nothing.
-    fn beside_free_rows(&self, dataset: &Dataset, settings: &Settings) -> anyhow::Result<Summary> {
-        let plan = self.plan(dataset, settings, self.arguments.seeds, false);
-        let plan = Plan { baselines: true, ..plan };
-        summarise(&dataset.store, &plan, self.progress)
+    fn beside_free_rows(&self, dataset: &Dataset, settings: &Settings) -> anyhow::Result<Beside> {
+        let seeds = self.arguments.seeds;
+        self.journal.of(what("row beside free ones", dataset, settings, seeds)?, || {
+            let plan = self.plan(dataset, settings, seeds, false);
+            let plan = Plan { baselines: true, ..plan };
+            let Summary { row, baselines, .. } = summarise(&dataset.store, &plan, self.progress)?;
+            let free = baselines.into_iter().map(|(name, free)| (name, free.row)).collect();
+            Ok(Beside { row, free })
+        })
     }
 
     /// What validation nodes say of a setting, mean over some runs: nothing else is looked at.
     fn validated(&self, dataset: &Dataset, settings: &Settings, seeds: u64) -> anyhow::Result<f64> {
-        let key = format!("{} {seeds} {}", dataset.name, settings.to_toml());
-        if let Some(&figure) = self.figures.borrow().get(&key) {
-            return Ok(figure);
-        }
-        let plan = self.plan(dataset, settings, seeds, true);
-        let figure = validated(&dataset.store, &plan, self.progress)?;
-        self.figures.borrow_mut().insert(key, figure);
-        Ok(figure)
+        self.journal.of(what("validation figure", dataset, settings, seeds)?, || {
+            let plan = self.plan(dataset, settings, seeds, true);
+            validated(&dataset.store, &plan, self.progress)
+        })
     }
 
     fn plan<'s>(
@@ -274,12 +306,11 @@ impl Lab<'_> {
         seeds: u64,
         select: bool,
     ) -> Plan<'s> {
-        let every = if dataset.name == "ppi" { EVERY_SLOWLY } else { EVERY };
         Plan {
             settings,
             preset: String::new(),
             seeds,
-            select_every: select.then_some(every),
+            select_every: select.then_some(dataset.every()),
             baselines: false,
             splits: &SplitArguments::OWN,
             split_seed: 0,

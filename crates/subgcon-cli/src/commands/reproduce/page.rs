@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use subgcon::config::Settings;
 
 use super::{Experiment, Lab, Row};
+use crate::commands::figures::Spread;
 
 /// One experiment's outcome.
 pub(super) struct Page {
@@ -104,7 +105,7 @@ fn save(path: &Path, text: &str) -> anyhow::Result<()> {
 pub(super) fn figure(row: &Row) -> String {
     let (mean, deviation) = (100.0 * row.accuracy_mean, 100.0 * row.accuracy_std);
     match row.spread_over {
-        "nothing" => format!("{mean:.1}"),
+        Spread::Nothing => format!("{mean:.1}"),
         _ => format!("{mean:.1} ± {deviation:.1}"),
     }
 }

@@ -64,7 +64,10 @@ proptest! {
         }
         let found = transform.inputs(&features, &units, &masks);
         // Those of few measures stay so.
-        let few = transform.measures.as_ref().is_none_or(|measures| 4 * measures.len() <= width);
+        let few = transform
+            .measures
+            .as_ref()
+            .is_none_or(|measures| 4 * measures.columns.len() <= width);
         let stay = sparse && few && settings.projection.is_none();
         prop_assert_eq!(matches!(found, Inputs::Sparse(_)), stay);
         let found = match found {

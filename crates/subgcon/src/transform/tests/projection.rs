@@ -236,14 +236,14 @@ fn rows_of_zeros_stay_so_without_a_mean_and_are_its_opposite_with_one() {
 
 #[test]
 fn one_thread_and_two_give_the_same_bytes_and_seeds_the_same_vectors() {
-    let x = falling(3000, 60, 0.9, 2);
+    let (words, table) = (falling(3000, 60, 0.9, 2), units::table(3000, 60, 15, 2));
     let (adjacency, _) = graph(3000, true, 2);
-    for sparse in [true, false] {
-        let features = features(&x, sparse);
+    let kinds = [(&words, Standardize::All), (&table, Standardize::Auto)];
+    for ((x, standardize), sparse) in kinds.iter().flat_map(|&kind| [(kind, true), (kind, false)]) {
+        let features = features(x, sparse);
         let run = |threads, seed| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let settings =
-                FeatureSettings { standardize: Standardize::All, ..settings(10, PAGERANK) };
+            let settings = FeatureSettings { standardize, ..settings(10, PAGERANK) };
             pool.install(|| {
                 let fitted = Transform::fit(&settings, &features, &adjacency, seed, &Silent);
                 let transform = fitted.unwrap();
@@ -252,6 +252,7 @@ fn one_thread_and_two_give_the_same_bytes_and_seeds_the_same_vectors() {
             })
         };
         let first = run(1, 1);
+        assert_eq!(first.0.measures.is_some(), standardize == Standardize::Auto);
         assert_eq!(first, run(2, 1));
         // Another start: other bytes.
         assert_ne!(first.0.vectors, run(2, 2).0.vectors);

@@ -2,10 +2,13 @@
 
 use super::*;
 
-/// Mostly zeros; the last columns are measures far from zero, each in a unit of its own. One node in
-/// nine has nothing at all.
+/// Mostly zeros, every other column of marks; the last columns are measures far from zero, each in a
+/// unit of its own. One node in nine has nothing at all.
 pub(super) fn table(nodes: usize, width: usize, measures: usize, seed: u64) -> Dense {
     let mut x = random(nodes, width, 0.3, seed);
+    for mut column in x.column_iter_mut().step_by(2) {
+        column.apply(|x| *x = f64::from(u8::from(*x != 0.0)));
+    }
     let mut stream = Stream::new(seed, "measures", 0);
     for column in width - measures.min(width)..width {
         let unit = 10f64.powf(6.0 * stream.unit() - 3.0);
@@ -22,36 +25,37 @@ pub(super) fn table(nodes: usize, width: usize, measures: usize, seed: u64) -> D
 /// Brings a table to common units, as it is defined; how many columns are measures.
 pub(super) fn in_units(x: &mut Dense) -> usize {
     let described: Vec<usize> = (0..x.nrows()).filter(|&row| x.row(row).amax() > 0.0).collect();
-    let entries = |column: usize| -> Vec<f64> {
-        described.iter().map(|&row| x[(row, column)]).filter(|&x| x != 0.0).collect()
-    };
-    let squares = |column: usize| entries(column).iter().map(|x| x * x).sum::<f64>();
-    let is_measure = |column: usize| {
-        let values = entries(column);
-        2 * values.len() > described.len() && values.iter().any(|&x| x != values[0])
-    };
-    let (measures, others): (Vec<usize>, Vec<usize>) = (0..x.ncols()).partition(|&c| is_measure(c));
-    let count = |columns: &[usize]| columns.iter().map(|&c| entries(c).len()).sum::<usize>() as f64;
-    let weight = |columns: &[usize]| columns.iter().map(|&c| squares(c)).sum::<f64>();
-    let many = count(&measures) >= 0.1 * (count(&measures) + count(&others));
-    if measures.is_empty() || !(many || weight(&measures) > weight(&others)) {
-        return 0;
-    }
-    let mut wanted = x.clone();
+    let never_zero = |&column: &usize| described.iter().all(|&row| x[(row, column)] != 0.0);
+    let Some(measures) = measures_of(x, &described) else { return 0 };
+    let absent = measures.iter().any(never_zero);
+    let rows = if absent { described } else { (0..x.nrows()).collect() };
+    let Some(measures) = measures_of(x, &rows) else { return 0 };
     for column in 0..x.ncols() {
-        let values =
-            Dense::from_iterator(described.len(), 1, described.iter().map(|&row| x[(row, column)]));
-        let (shift, size) = match is_measure(column) {
+        let values = x.column(column).select_rows(&rows);
+        let entries: Vec<f64> = values.iter().copied().filter(|&x| x != 0.0).collect();
+        let squares = entries.iter().map(|x| x * x).sum::<f64>();
+        let (shift, size) = match measures.contains(&column) {
             true => (values.mean(), values.variance().sqrt()),
-            false => (0.0, (squares(column) / entries(column).len().max(1) as f64).sqrt()),
+            false => (0.0, (squares / entries.len().max(1) as f64).sqrt()),
         };
-        for &row in &described {
-            wanted[(row, column)] =
-                (x[(row, column)] - shift) / if size > 0.0 { size } else { 1.0 };
+        for &row in &rows {
+            x[(row, column)] = (x[(row, column)] - shift) / if size > 0.0 { size } else { 1.0 };
         }
     }
-    *x = wanted;
     measures.len()
+}
+
+/// Which columns are measures, where some rows are a table of them.
+fn measures_of(x: &Dense, rows: &[usize]) -> Option<Vec<usize>> {
+    let entries = |column: usize| -> Vec<f64> {
+        rows.iter().map(|&row| x[(row, column)]).filter(|&x| x != 0.0).collect()
+    };
+    let differ = |column: usize| entries(column).iter().any(|&x| x != entries(column)[0]);
+    let valued = (0..x.ncols()).filter(|&column| differ(column));
+    let (measures, others): (Vec<usize>, Vec<usize>) =
+        valued.partition(|&column| 2 * entries(column).len() > rows.len());
+    let count = |columns: &[usize]| columns.iter().map(|&c| entries(c).len()).sum::<usize>();
+    (!measures.is_empty() && count(&measures) >= count(&others)).then_some(measures)
 }
 
 fn auto() -> FeatureSettings {
@@ -81,7 +85,8 @@ fn measures_by_hand() {
     for sparse in [false, true] {
         let features = features(&x, sparse);
         let transform = fit(&auto(), &features, &adjacency);
-        assert_eq!(transform.measures, Some(vec![0]));
+        let measures = transform.measures.as_ref().unwrap();
+        assert_eq!((&measures.columns[..], measures.absent), (&[0][..], true));
         let found = transform.apply_dense(&features, &[0, 1, 2, 3, 4]);
         assert_close(&wide(&found), &Dense::from_row_slice(5, 4, &wanted), 1e-6);
         // A row's norm has a 1 for each measure in it: √(1 + 1 + 1 + 1) and √(1 + 1 + 1).
@@ -99,7 +104,7 @@ fn units_do_not_matter() {
     let (adjacency, _) = graph(60, false, 2);
     let nodes: Vec<u32> = (0..60).collect();
     let settings = FeatureSettings { rows: RowScale::Norm(1.0), ..auto() };
-    for (measures, sparse) in [(3, true), (3, false), (20, false), (16, true)] {
+    for (measures, sparse) in [(4, true), (4, false), (20, false), (16, true)] {
         let x = table(60, 20, measures, 5);
         let mut other = x.clone();
         for (column, mut values) in other.column_iter_mut().enumerate() {
@@ -108,7 +113,7 @@ fn units_do_not_matter() {
         let rows = [x, other].map(|x| {
             let features = features(&x, sparse);
             let transform = fit(&settings, &features, &adjacency);
-            assert_eq!(transform.measures.as_ref().map(Vec::len), Some(measures));
+            assert_eq!(transform.measures.as_ref().map(|m| m.columns.len()), Some(measures));
             wide(&transform.apply_dense(&features, &nodes))
         });
         assert_close(&rows[1], &rows[0], 1e-6);
@@ -123,12 +128,25 @@ fn words_marks_and_rounding_are_no_measures() {
         let transform = fit(&auto(), &features, &adjacency);
         (transform.scale, transform.shift, transform.measures) == (None, None, None)
     };
-    // Counts of words, of which one is nearly everywhere.
-    let mut words = random(100, 200, 0.1, 4).map(|x| (3.0 * x.abs()).ceil());
-    words.column_mut(7).iter_mut().enumerate().for_each(|(at, x)| *x = (at % 4) as f64);
+    // Counts of words as texts have them: the k-th most frequent 20 / k times in the mean, so that
+    // the first dozens are in most of them.
+    let mut stream = Stream::new(4, "words", 0);
+    let words = Dense::from_fn(100, 2000, |_, column| {
+        let mean = 20.0 / (column + 1) as f64;
+        let drawn = (0..(20.0 * mean).ceil() as usize).filter(|_| stream.unit() < 0.05);
+        if mean < 0.05 {
+            f64::from(u8::from(stream.unit() < mean)) * 2.0
+        } else {
+            drawn.count() as f64
+        }
+    });
+    let common = words.column_iter().filter(|c| c.iter().filter(|&&x| x != 0.0).count() > 50);
+    assert!(common.count() > 15);
     assert!(plain(&words));
+    assert!(plain(&words.map(|x| x.sqrt() / 100.0)));
     // Marks that most nodes have.
-    assert!(plain(&random(100, 5, 0.8, 5).map(|x| f64::from(u8::from(x != 0.0)))));
+    let mut marks = random(100, 30, 0.8, 5).map(|x| f64::from(u8::from(x != 0.0)));
+    assert!(plain(&marks));
     // A constant, written with and without rounding.
     let constant =
         |node: usize| f64::from(if node.is_multiple_of(2) { 0.1f32 } else { 0.1f32.next_up() });
@@ -136,19 +154,75 @@ fn words_marks_and_rounding_are_no_measures() {
         0 => constant(node),
         _ => 1.0,
     })));
-    // A single measure is enough where it outweighs all words.
-    words.column_mut(7).iter_mut().enumerate().for_each(|(at, x)| *x = 1e4 + at as f64);
-    assert!(!plain(&words));
+    // A single measure beside marks is enough, in whatever unit.
+    for unit in [1e-6, 1.0, 1e6] {
+        marks.column_mut(7).iter_mut().enumerate().for_each(|(at, x)| *x = unit * (1 + at) as f64);
+        assert!(!plain(&marks));
+    }
+}
+
+#[test]
+fn rows_of_zeros_are_rows_where_every_measure_may_be_zero() {
+    // Two counts: a node that has neither is below the mean in both, not at it.
+    let x =
+        Dense::from_row_slice(6, 2, &[0.0, 0.0, 2.0, 0.0, 0.0, 3.0, 4.0, 1.0, 2.0, 2.0, 1.0, 3.0]);
+    let (adjacency, _) = graph(6, false, 1);
+    for sparse in [false, true] {
+        let features = features(&x, sparse);
+        let transform = fit(&auto(), &features, &adjacency);
+        assert!(!transform.measures.as_ref().unwrap().absent);
+        let found = transform.apply_dense(&features, &[0]).values;
+        // By hand: means 1.5 and 1.5, variances 23/12 and 19/12.
+        assert!((found[0] + 1.5 / (23f32 / 12.0).sqrt()).abs() < 1e-6, "{found:?}");
+        assert!((found[1] + 1.5 / (19f32 / 12.0).sqrt()).abs() < 1e-6, "{found:?}");
+    }
+}
+
+#[test]
+fn numbers_as_large_and_small_as_they_come_are_scaled() {
+    let (adjacency, _) = graph(40, false, 1);
+    let nodes: Vec<u32> = (0..40).collect();
+    let x = Dense::from_fn(40, 3, |node, column| {
+        let sign = if node.is_multiple_of(2) { 1.0 } else { -1.0 };
+        [3e38, 1e-40, 1.5][column] * (sign + if column == 2 { 3.0 } else { 0.0 })
+    });
+    for sparse in [false, true] {
+        let features = features(&x, sparse);
+        let transform = fit(&auto(), &features, &adjacency);
+        // What is too small to be divided is left alone.
+        assert_eq!(transform.measures.as_ref().unwrap().columns, [0, 2]);
+        for (node, row) in transform.apply_dense(&features, &nodes).values.chunks(3).enumerate() {
+            let sign = if node % 2 == 0 { 1.0 } else { -1.0 };
+            assert!((row[0] - sign).abs() < 1e-5 && (row[2] - sign).abs() < 1e-5, "{row:?}");
+        }
+    }
+    // Nothing but that: as it was.
+    let tiny = features(&Dense::from_fn(40, 2, |node, _| 1e-40 * (1.0 + node as f64)), false);
+    assert_eq!(fit(&auto(), &tiny, &adjacency).measures, None);
+}
+
+#[test]
+fn structural_columns_are_all_standardised() {
+    let (adjacency, _) = graph(60, false, 2);
+    let features = crate::graph::structural(&adjacency, 1);
+    let settings = FeatureSettings { structural: true, ..auto() };
+    let transform = fit(&settings, &features, &adjacency);
+    let all = FeatureSettings { standardize: Standardize::All, ..settings };
+    let wanted = fit(&all, &features, &adjacency);
+    assert_eq!((&transform.scale, &transform.shift), (&wanted.scale, &wanted.shift));
+    assert!(transform.shift.is_some() && transform.measures.is_none());
+    assert!(fit(&auto(), &features, &adjacency).measures.is_some());
 }
 
 #[test]
 fn features_stored_the_other_way_are_in_the_same_units() {
     let (adjacency, _) = graph(60, false, 2);
     let nodes: Vec<u32> = (0..60).collect();
-    for measures in [2, 15] {
+    for measures in [4, 15] {
         let x = table(60, 20, measures, 6);
         for learnt in [true, false] {
             let transform = fit(&auto(), &features(&x, learnt), &adjacency);
+            assert!(transform.measures.is_some());
             let [same, other] = [learnt, !learnt]
                 .map(|sparse| wide(&transform.apply_dense(&features(&x, sparse), &nodes)));
             assert_close(&other, &same, 1e-5);
