@@ -68,8 +68,40 @@ fn the_same_seeds_write_the_same_figures() {
     let words = format!("reproduce objectives --data data -o results {quick}");
     place.run(&words);
     let first = read(&place, "results/objectives.md");
-    place.run(&format!("{words} --threads 1"));
+    // Found again, and not taken over.
+    std::fs::remove_file(place.path("results/runs.jsonl")).unwrap();
+    let told = place.run(&format!("{words} --threads 1"));
+    assert!(!told.contains("taking over"), "{told}");
     assert_eq!(read(&place, "results/objectives.md"), first);
+}
+
+#[test]
+fn what_was_found_before_a_kill_is_taken_over() {
+    let place = small();
+    let words = format!("reproduce objectives --data data -o results {QUICK}");
+    place.run(&words);
+    let (page, journal) =
+        (read(&place, "results/objectives.md"), read(&place, "results/runs.jsonl"));
+    // Three objectives: four rates each, and the rows themselves.
+    let lines: Vec<&str> = journal.lines().collect();
+    assert_eq!(lines.len(), 3 * 4 + 3);
+    // As a kill leaves it, and with a figure that no run can have found.
+    let odd = lines[4].replace("\"accuracy_mean\":", "\"accuracy_mean\":0.123,\"x\":");
+    assert_ne!(odd, lines[4]);
+    let cut = format!("{}\n{odd}\n{}", lines[..4].join("\n"), &lines[5][..40]);
+    place.write("results/runs.jsonl", &cut);
+    let told = place.run(&words);
+    assert!(
+        told.starts_with("taking over 5 figures of earlier runs from results/runs.jsonl"),
+        "{told}"
+    );
+    let changed = read(&place, "results/objectives.md");
+    assert!(changed.contains("| 12.3 |") && !page.contains("| 12.3 |"), "{changed}");
+    assert_eq!(changed.lines().count(), page.lines().count());
+    // Other seeds are other runs.
+    let told = place.run(&words.replace("--seeds 1", "--seeds 2"));
+    assert!(told.starts_with("taking over"), "{told}");
+    assert_ne!(read(&place, "results/objectives.md"), changed);
 }
 
 #[test]
