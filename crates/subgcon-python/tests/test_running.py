@@ -207,12 +207,12 @@ def test_bars_are_drawn_and_taken_away(large, capsys, monkeypatch, tqdm):
 
 
 FIT = """
-import resource, sys
+import re, sys
 import numpy, scipy.sparse, sklearn.linear_model
 import subgcon
 
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def peak():  # of this program alone: what resource tells is at least what the parent had
+    return int(re.search("VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1])
 
 imports = peak()
 subgcon.SubgCon(random_state=0, n_jobs=1).fit(sys.argv[1])
@@ -241,4 +241,4 @@ def test_memory_beyond_imports_is_within_a_fifth_of_the_command(command, tmp_pat
     program, store, model = os.environ["SUBGCON"], tmp_path / "theirs.graph", tmp_path / "m"
     train = f"{program}|train|{store}|-o|{model}|--threads|1"
     embed = f"{program}|embed|{store}|--model|{model}|-o|{tmp_path / 'e.npy'}|--threads|1"
-    assert package <= 1.2 * told(RUN, train, embed)
+    assert 0 < package <= 1.2 * told(RUN, train, embed)

@@ -8,6 +8,9 @@ use rayon::prelude::*;
 use super::rows::{Entries, Scaled, spans};
 use crate::graph::Features;
 
+/// Numbers that differ by less than this part of them are the same but for rounding.
+const ROUNDING: f64 = 1e-6;
+
 /// Moments of every column.
 #[derive(Debug)]
 pub(super) struct Moments {
@@ -25,7 +28,7 @@ pub(super) struct Column {
     /// Entries that are not zero, and the sum of their squares.
     pub(super) entries: usize,
     pub(super) squares: f64,
-    /// Whether all of them are the same, or there are none.
+    /// Whether all of them are the same but for rounding, or there are none.
     pub(super) alike: bool,
 }
 
@@ -87,7 +90,7 @@ impl Sums {
             deviation: (square - mean * mean).max(0.0).sqrt(),
             entries: self.entries,
             squares: self.power,
-            alike: self.least >= self.most,
+            alike: self.most - self.least <= ROUNDING * self.least.abs().max(self.most.abs()),
         }
     }
 }

@@ -5,31 +5,38 @@
 //! of its own; left alone, the one with the largest numbers is all that a row of norm 1
 //! tells. A column is
 //!
-//! - a *mark* where all entries other than zero are the same;
-//! - a *measure* where more than half of the nodes have an entry other than zero, these
-//!   differ, and by more than rounding.
+//! - a *mark* where all entries other than zero are the same, but for rounding;
+//! - a *measure* where more than half of the nodes have an entry other than zero and these
+//!   differ.
 //!
 //! Features are a *table of measures* where measures have at least half of the entries that are no
 //! marks. Counts and weights of words are none, also where some words are
 //! nearly everywhere: of the graphs in docs/results.md measures have 0.059 of those entries
-//! at the most, and of texts with all their stop words about a fifth. Then
+//! at the most, and of texts with all their stop words about a fifth (but three quarters where only the
+//! hundred most frequent words are kept). Then
 //!
 //! - a measure becomes (x − mean) / deviation,
 //! - another column is divided by the root mean square of its entries: marks become 1, sums
 //!   of money that few nodes have come to about that.
 //!
-//! None of this depends on the units.
+//! None of this depends on the units. Where features are no such table but measures that are
+//! never zero outweigh all other columns together by far ([`BY_FAR`], in Σ x²: a price beside
+//! weighted words), these measures are brought to mean 0 and deviation 1, and the other columns stay.
 //!
 //! A node whose row is all zeros may have none in the user's table. It is taken for such where some measure
-//! is never zero otherwise; then it counts for nothing here, and stays at zero, the mean.
-//! Where every measure may be zero, as counts are, it is a row like any other.
+//! is far from zero for the others (|mean| above three deviations), or where most nodes are so; then
+//! it counts for nothing here, and stays at zero, the mean. Elsewhere zero is a number as good
+//! as any, as it is for counts.
 
 use super::columns::{Column, Moments, moments};
 use super::over;
 use crate::graph::Features;
 
-/// Deviations below this part of a column's size are rounding.
-const ROUNDING: f64 = 1e-6;
+/// By how much measures outweigh other columns that they would drown.
+const BY_FAR: f64 = 20.0;
+
+/// Deviations between zero and the mean of a measure that is never zero, or hardly ever.
+const FAR: f64 = 3.0;
 
 /// What is known of a table of measures.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,24 +60,24 @@ pub(super) struct Units {
 /// Units of a table of measures; none where features are something else.
 pub(super) fn units(features: &Features) -> Option<Units> {
     let described = moments(features, true);
-    if !described.is_table() {
-        return None;
-    }
+    let kind = described.kind()?;
     let mut columns = described.columns.iter();
-    let absent =
-        columns.any(|column| described.is_measure(column) && column.entries == described.nodes);
-    let moments = if absent { described } else { moments(features, false) };
-    if !moments.is_table() {
-        return None;
-    }
+    let far = columns
+        .any(|column| described.is_measure(column) && column.mean.abs() > FAR * column.deviation);
+    let all = if far { None } else { Some(moments(features, false)) };
+    let all = all.filter(|all| all.kind() == Some(kind));
+    let absent = all.is_none();
+    let moments = all.unwrap_or(described);
     let measures = Measures { columns: Vec::new(), absent };
     let mut units = Units { shift: Vec::new(), scale: Vec::new(), measures };
     for (at, column) in (0u32..).zip(&moments.columns) {
-        let (shift, size) = if moments.is_measure(column) {
+        let (shift, size) = if moments.counts(column, kind) {
             units.measures.columns.push(at);
             (column.mean, column.deviation)
-        } else {
+        } else if kind == Kind::Table {
             (0.0, (column.squares / column.entries.max(1) as f64).sqrt())
+        } else {
+            (0.0, 1.0)
         };
         units.shift.push(shift as f32);
         units.scale.push(over(size));
@@ -78,22 +85,39 @@ pub(super) fn units(features: &Features) -> Option<Units> {
     Some(units)
 }
 
+/// How measures are found among other columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A table of measures, and of marks.
+    Table,
+    /// Some that would drown the rest.
+    Drowning,
+}
+
 impl Moments {
     fn is_measure(&self, column: &Column) -> bool {
-        let size = (column.squares / self.nodes.max(1) as f64).sqrt();
         2 * column.entries > self.nodes
             && !column.alike
-            && column.deviation > ROUNDING * size
             // Nothing that is not zero can be multiplied with more.
             && ((1.0 / column.deviation) as f32).is_finite()
     }
 
-    /// Whether measures have half of what is no mark.
-    fn is_table(&self) -> bool {
-        let mut entries = [0; 2];
-        for column in self.columns.iter().filter(|column| !column.alike) {
-            entries[usize::from(self.is_measure(column))] += column.entries;
+    /// Whether it is a measure of such features.
+    fn counts(&self, column: &Column, kind: Kind) -> bool {
+        self.is_measure(column) && (kind == Kind::Table || column.entries == self.nodes)
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        let (mut entries, mut squares) = ([0; 2], [0.0; 2]);
+        for column in &self.columns {
+            if !column.alike {
+                entries[usize::from(self.is_measure(column))] += column.entries;
+            }
+            squares[usize::from(self.counts(column, Kind::Drowning))] += column.squares;
         }
-        entries[1] > 0 && entries[1] >= entries[0]
+        if entries[1] > 0 && entries[1] >= entries[0] {
+            return Some(Kind::Table);
+        }
+        (squares[1] > BY_FAR * squares[0]).then_some(Kind::Drowning)
     }
 }

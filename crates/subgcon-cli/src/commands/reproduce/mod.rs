@@ -144,9 +144,10 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     };
     if let (known @ 1.., path) = lab.journal.known() {
         println!(
-            "taking over {} of earlier runs from {}; delete it to find them again",
-            counted(known as u64, "figure"),
-            path.display()
+            "{} has {} of earlier runs; those that are asked for are taken over (delete it to find \
+             them again)",
+            path.display(),
+            counted(known as u64, "figure")
         );
     }
     let wanted = match arguments.table {

@@ -24,19 +24,28 @@ pub(super) fn table(nodes: usize, width: usize, measures: usize, seed: u64) -> D
 
 /// Brings a table to common units, as it is defined; how many columns are measures.
 pub(super) fn in_units(x: &mut Dense) -> usize {
-    let described: Vec<usize> = (0..x.nrows()).filter(|&row| x.row(row).amax() > 0.0).collect();
-    let never_zero = |&column: &usize| described.iter().all(|&row| x[(row, column)] != 0.0);
-    let Some(measures) = measures_of(x, &described) else { return 0 };
-    let absent = measures.iter().any(never_zero);
-    let rows = if absent { described } else { (0..x.nrows()).collect() };
-    let Some(measures) = measures_of(x, &rows) else { return 0 };
+    let all: Vec<usize> = (0..x.nrows()).collect();
+    let described: Vec<usize> =
+        all.iter().copied().filter(|&row| x.row(row).amax() > 0.0).collect();
+    let Some((measures, table)) = measures_of(x, &described) else { return 0 };
+    // Whatever the kind, a measure far from zero tells that zeros are no numbers.
+    let far = |&column: &usize| {
+        let values = x.column(column).select_rows(&described);
+        is_measure(x, &described, column) && values.mean().abs() > 3.0 * values.variance().sqrt()
+    };
+    let again = measures_of(x, &all).filter(|again| again.1 == table);
+    let (measures, rows) = match again {
+        Some(again) if !(0..x.ncols()).any(|column| far(&column)) => (again.0, all),
+        _ => (measures, described),
+    };
     for column in 0..x.ncols() {
         let values = x.column(column).select_rows(&rows);
         let entries: Vec<f64> = values.iter().copied().filter(|&x| x != 0.0).collect();
         let squares = entries.iter().map(|x| x * x).sum::<f64>();
-        let (shift, size) = match measures.contains(&column) {
-            true => (values.mean(), values.variance().sqrt()),
-            false => (0.0, (squares / entries.len().max(1) as f64).sqrt()),
+        let (shift, size) = match (measures.contains(&column), table) {
+            (true, _) => (values.mean(), values.variance().sqrt()),
+            (false, true) => (0.0, (squares / entries.len().max(1) as f64).sqrt()),
+            (false, false) => (0.0, 1.0),
         };
         for &row in &rows {
             x[(row, column)] = (x[(row, column)] - shift) / if size > 0.0 { size } else { 1.0 };
@@ -45,17 +54,35 @@ pub(super) fn in_units(x: &mut Dense) -> usize {
     measures.len()
 }
 
-/// Which columns are measures, where some rows are a table of them.
-fn measures_of(x: &Dense, rows: &[usize]) -> Option<Vec<usize>> {
-    let entries = |column: usize| -> Vec<f64> {
-        rows.iter().map(|&row| x[(row, column)]).filter(|&x| x != 0.0).collect()
-    };
-    let differ = |column: usize| entries(column).iter().any(|&x| x != entries(column)[0]);
-    let valued = (0..x.ncols()).filter(|&column| differ(column));
-    let (measures, others): (Vec<usize>, Vec<usize>) =
-        valued.partition(|&column| 2 * entries(column).len() > rows.len());
-    let count = |columns: &[usize]| columns.iter().map(|&c| entries(c).len()).sum::<usize>();
-    (!measures.is_empty() && count(&measures) >= count(&others)).then_some(measures)
+fn entries(x: &Dense, rows: &[usize], column: usize) -> Vec<f64> {
+    rows.iter().map(|&row| x[(row, column)]).filter(|&x| x != 0.0).collect()
+}
+
+fn differ(x: &Dense, rows: &[usize], column: usize) -> bool {
+    let found = entries(x, rows, column);
+    found.iter().any(|&x| (x - found[0]).abs() > 1e-6 * x.abs())
+}
+
+fn is_measure(x: &Dense, rows: &[usize], column: usize) -> bool {
+    2 * entries(x, rows, column).len() > rows.len() && differ(x, rows, column)
+}
+
+/// Which columns are measures, and whether rows are a table of them.
+fn measures_of(x: &Dense, rows: &[usize]) -> Option<(Vec<usize>, bool)> {
+    let columns = 0..x.ncols();
+    let measures: Vec<usize> = columns.clone().filter(|&c| is_measure(x, rows, c)).collect();
+    let others = columns.clone().filter(|c| differ(x, rows, *c) && !measures.contains(c));
+    let count =
+        |columns: &[usize]| columns.iter().map(|&c| entries(x, rows, c).len()).sum::<usize>();
+    if !measures.is_empty() && count(&measures) >= count(&others.collect::<Vec<_>>()) {
+        return Some((measures, true));
+    }
+    let whole = |&c: &usize| entries(x, rows, c).len() == rows.len();
+    let heavy: Vec<usize> = measures.into_iter().filter(whole).collect();
+    let weight = |c: usize| entries(x, rows, c).iter().map(|x| x * x).sum::<f64>();
+    let rest: f64 = columns.filter(|c| !heavy.contains(c)).map(weight).sum();
+    let drown = heavy.iter().map(|&c| weight(c)).sum::<f64>() > 20.0 * rest;
+    drown.then_some((heavy, false))
 }
 
 fn auto() -> FeatureSettings {
@@ -67,10 +94,10 @@ fn measures_by_hand() {
     // An age, a sum of money that few have, a mark, the same for all; the last node has no row.
     #[rustfmt::skip]
     let x = Dense::from_row_slice(5, 4, &[
-        10.0, 0.0, 1.0, 7.0,
-        30.0, 0.0, 0.0, 7.0,
-        10.0, 0.0, 0.0, 7.0,
-        30.0, 500.0, 0.0, 7.0,
+        40.0, 0.0, 1.0, 7.0,
+        60.0, 0.0, 0.0, 7.0,
+        40.0, 0.0, 0.0, 7.0,
+        60.0, 500.0, 0.0, 7.0,
         0.0, 0.0, 0.0, 0.0,
     ]);
     #[rustfmt::skip]
@@ -154,10 +181,59 @@ fn words_marks_and_rounding_are_no_measures() {
         0 => constant(node),
         _ => 1.0,
     })));
+    // Rounding makes no measures of marks, nor anything else that would outvote three of them.
+    let mut rounded = marks.map(|x| 0.1 * x);
+    rounded.row_iter_mut().step_by(2).for_each(|mut row| {
+        row.apply(|x| {
+            *x = if *x == 0.0 { 0.0 } else { f64::from((*x as f32).next_up()) };
+        });
+    });
+    assert!(plain(&rounded));
+    for column in 0..3 {
+        rounded.column_mut(column).iter_mut().enumerate().for_each(|(at, x)| *x = (1 + at) as f64);
+    }
+    assert!(!plain(&rounded));
     // A single measure beside marks is enough, in whatever unit.
     for unit in [1e-6, 1.0, 1e6] {
         marks.column_mut(7).iter_mut().enumerate().for_each(|(at, x)| *x = unit * (1 + at) as f64);
         assert!(!plain(&marks));
+    }
+}
+
+#[test]
+fn measures_that_would_drown_weighted_words_are_scaled_alone() {
+    let (adjacency, _) = graph(80, false, 3);
+    let nodes: Vec<u32> = (0..80).collect();
+    let mut x = random(80, 120, 0.1, 7).map(f64::abs);
+    x.column_mut(5).iter_mut().enumerate().for_each(|(at, x)| *x = (900 + 7 * at) as f64);
+    let mut wanted = x.clone();
+    let price = x.column(5);
+    let (mean, deviation) = (price.mean(), price.variance().sqrt());
+    wanted.column_mut(5).apply(|x| *x = (*x - mean) / deviation);
+    for sparse in [false, true] {
+        let features = features(&x, sparse);
+        let transform = fit(&auto(), &features, &adjacency);
+        assert_eq!(transform.measures.as_ref().unwrap().columns, [5]);
+        assert_close(&wide(&transform.apply_dense(&features, &nodes)), &wanted, 1e-5);
+    }
+    // In a unit in which it drowns nothing it is one column of many.
+    x.column_mut(5).apply(|x| *x *= 1e-3);
+    assert_eq!(fit(&auto(), &features(&x, true), &adjacency).measures, None);
+}
+
+#[test]
+fn rows_that_most_nodes_lack_are_absent() {
+    // Ages around 40, one of them zero; two nodes in five, or three, have no row.
+    let (adjacency, _) = graph(100, false, 3);
+    for lacking in [2, 3] {
+        let mut x = Dense::from_fn(100, 2, |node, column| {
+            let drawn = (node * 37 + column * 11) % 25;
+            if node % 5 < lacking { 0.0 } else { (28 + drawn) as f64 }
+        });
+        x[(4, 0)] = 0.0;
+        let transform = fit(&auto(), &features(&x, false), &adjacency);
+        assert!(transform.measures.as_ref().unwrap().absent, "{lacking}");
+        assert_eq!(transform.apply_dense(&features(&x, false), &[0]).values, [0.0, 0.0]);
     }
 }
 
