@@ -392,7 +392,7 @@ fn text(summary: &Summary, store: &Path, model: &Path) -> String {
     text.push('\n');
     if let Some(measures) = summary.measures {
         text += &format!(
-            "features are a table of measures: {} of {} columns brought to mean 0 and deviation 1\n",
+            "{} of {} feature columns are measures, brought to mean 0 and deviation 1\n",
             thousands(measures as u64),
             thousands(summary.feature_columns as u64)
         );

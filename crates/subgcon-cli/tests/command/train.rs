@@ -148,7 +148,7 @@ fn units_of_measures_do_not_matter() {
             place.write("nodes.csv", &nodes[at]);
             place.run("import table --edges edges.csv --nodes nodes.csv -o g.graph --force");
             let told = place.run("train g.graph --steps 3 -o m --force");
-            let line = "features are a table of measures: 2 of 3 columns brought to mean 0 and deviation 1";
+            let line = "2 of 3 feature columns are measures, brought to mean 0 and deviation 1";
             assert!(told.contains(line), "{told}");
             place.run("embed g.graph --model m -o e.npy");
             file(&place, "e.npy")

@@ -13,9 +13,9 @@ pub enum Standardize {
     /// All: they are divided by their standard deviation, and their mean is subtracted
     /// where features are dense (sparse ones stay sparse, as scikit-learn has it).
     All,
-    /// Where features are a table of measures, each column in a unit of its own
-    /// ([`crate::transform`] says when): measures to mean 0 and deviation 1, others to
-    /// entries of about 1. None where they are words, or the like.
+    /// Where features are a table of measures, each column in a unit of its own, or where measures
+    /// would drown all the rest ([`crate::transform`] says when): measures to mean 0 and
+    /// deviation 1, others to entries of about 1. None where there are only words, or the like.
     Auto,
 }
 

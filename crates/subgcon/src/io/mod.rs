@@ -15,6 +15,7 @@ mod csr;
 mod guard;
 mod npy;
 mod npz;
+mod parts;
 mod pickle;
 mod table;
 #[cfg(test)]

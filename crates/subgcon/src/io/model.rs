@@ -1,22 +1,23 @@
-//! A model on disk: a folder with `model.safetensors` (every number), `config.json`
+//! How does a model lie on disk?
+//!
+//! A folder with `model.safetensors` (every number), `config.json`
 //! (everything else) and `log.jsonl` (how it came about).
 
-use std::path::{Path, PathBuf};
-use std::{fs, iter};
+mod transform;
+
+use std::fs;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::array_file::{ArrayEntry, checksum, seal};
 use super::atomic::PartialFolder;
-use super::tensors::{
-    NamedTensor, NamedTensorRef, TensorValues, TensorValuesRef, read_tensors, write_tensors,
-};
-use crate::config::{BlockSettings, Settings, Standardize};
-use crate::encoder::Encoder;
+use super::parts::{Collected, Parts, read_encoder};
+use super::tensors::{TensorValues, TensorValuesRef, read_tensors};
+use crate::config::{BlockSettings, Settings};
 use crate::error::{Error, Result};
 use crate::math::Matrix;
 use crate::model::{Likeness, Model, Provenance};
-use crate::transform::{Measures, Transform};
 
 /// The version of the format that this program writes, and the newest it reads.
 pub const VERSION: u32 = 1;
@@ -94,11 +95,7 @@ pub fn write_model(
     let folder = PartialFolder::create(path, replace)?;
     let text = settings_text(&model.settings);
     let likeness = model.likeness.map(|likeness| likeness.values());
-    // Whether rows of zeros are absent, then the columns.
-    let measures: Option<Vec<u64>> = model.transform.measures.as_ref().map(|measures| {
-        let columns = measures.columns.iter().copied().map(u64::from);
-        iter::once(u64::from(measures.absent)).chain(columns).collect()
-    });
+    let measures = transform::measures_written(&model.transform);
     let mut tensors = collect(model, likeness.as_ref(), measures.as_deref());
     tensors.add(SETTINGS.into(), vec![text.len()], TensorValuesRef::U8(&text));
     tensors.write(&folder.path(WEIGHTS))?;
@@ -188,8 +185,7 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
     }
     let tensors = read_tensors(&weights, REMEDY)?;
     let mut parts = Parts { path: weights.clone(), tensors, remedy: REMEDY };
-    let at = parts.tensors.iter().position(|tensor| tensor.name == SETTINGS);
-    let inside = at.map(|at| parts.tensors.remove(at).values);
+    let inside = parts.take_tensor(SETTINGS).map(|tensor| tensor.values);
     // What they say, not how: settings that are newer than the file are not in it.
     let same = match &inside {
         Some(TensorValues::U8(text)) => {
@@ -203,28 +199,8 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
     }
     let settings = &config.settings;
     let width = config.features.width;
-    let vectors = parts.take_any("transform.vectors")?;
-    let vectors = match vectors {
-        None => None,
-        Some((shape, values)) => match shape[..] {
-            [rows, columns] if rows == width => Some(Matrix::of(rows, columns, values)),
-            _ => return Err(parts.damaged("transform.vectors has another shape")),
-        },
-    };
-    let projected = vectors.as_ref().map_or(width, |vectors| vectors.width);
-    let transform = Transform {
-        settings: settings.features.clone(),
-        width,
-        scale: parts.take("transform.scale", &[width])?,
-        shift: parts.take("transform.shift", &[width])?,
-        measures: read_measures(&mut parts, width)?,
-        mean: parts.take("transform.mean", &[projected])?,
-        singular_values: parts.take("transform.singular_values", &[projected])?,
-        vectors,
-    };
-    if !fits(&transform) {
-        return Err(parts.damaged("transform.measures does not fit the settings"));
-    }
+    let transform = transform::read(&mut parts, &settings.features, width)?;
+    let projected = transform.output_width();
     let mut model = Model {
         settings: settings.clone(),
         encoder: read_encoder(&mut parts, "", settings, projected)?,
@@ -275,37 +251,6 @@ pub fn read_model(path: &Path) -> Result<(Model, ModelConfig)> {
     Ok((model, config))
 }
 
-/// Tensors to be written, with names and shapes of their own.
-#[derive(Default)]
-pub(super) struct Collected<'a>(Vec<(String, Vec<usize>, TensorValuesRef<'a>)>);
-
-impl<'a> Collected<'a> {
-    pub(super) fn add(&mut self, name: String, shape: Vec<usize>, values: TensorValuesRef<'a>) {
-        self.0.push((name, shape, values));
-    }
-
-    fn vector(&mut self, name: &str, values: Option<&'a Vec<f32>>) {
-        if let Some(values) = values {
-            self.add(name.to_owned(), vec![values.len()], TensorValuesRef::F32(values));
-        }
-    }
-
-    pub(super) fn encoder(&mut self, prefix: &str, encoder: &'a Encoder<f32>) {
-        for (name, shape, values) in encoder.named() {
-            self.add(format!("{prefix}{name}"), shape, TensorValuesRef::F32(values));
-        }
-    }
-
-    pub(super) fn write(&self, path: &Path) -> Result<()> {
-        let views: Vec<NamedTensorRef<'_>> = self
-            .0
-            .iter()
-            .map(|(name, shape, values)| NamedTensorRef { name, shape, values: *values })
-            .collect();
-        write_tensors(path, &views)
-    }
-}
-
 /// `likeness` and `measures`: those of the model, written down.
 fn collect<'a>(
     model: &'a Model,
@@ -314,22 +259,8 @@ fn collect<'a>(
 ) -> Collected<'a> {
     let (mut tensors, transform) = (Collected::default(), &model.transform);
     tensors.encoder("", &model.encoder);
-    tensors.vector("transform.scale", transform.scale.as_ref());
-    tensors.vector("transform.shift", transform.shift.as_ref());
-    if let Some(measures) = measures {
-        let shape = vec![measures.len()];
-        tensors.add("transform.measures".into(), shape, TensorValuesRef::U64(measures));
-    }
-    tensors.vector("transform.mean", transform.mean.as_ref());
-    tensors.vector("transform.singular_values", transform.singular_values.as_ref());
-    if let Some(vectors) = &transform.vectors {
-        let shape = vec![vectors.rows, vectors.width];
-        tensors.add("transform.vectors".into(), shape, TensorValuesRef::F32(&vectors.values));
-    }
-    if let Some(vectors) = model.own.as_ref().and_then(|own| own.vectors.as_ref()) {
-        let shape = vec![vectors.rows, vectors.width];
-        tensors.add("output.vectors".into(), shape, TensorValuesRef::F32(&vectors.values));
-    }
+    transform::collect(&mut tensors, transform, measures);
+    tensors.matrix("output.vectors", model.own.as_ref().and_then(|own| own.vectors.as_ref()));
     for (at, mean) in model.means.iter().enumerate() {
         tensors.vector(&format!("output.{at}.mean"), mean.as_ref());
     }
@@ -339,99 +270,15 @@ fn collect<'a>(
     tensors
 }
 
-/// Tensors that are taken one by one, so that a strange one is noticed.
-pub(super) struct Parts {
-    pub(super) path: PathBuf,
-    pub(super) tensors: Vec<NamedTensor>,
-    pub(super) remedy: &'static str,
-}
-
-impl Parts {
-    pub(super) fn damaged(&self, problem: &str) -> Error {
-        Error::store(&self.path, problem, self.remedy)
-    }
-
-    pub(super) fn take_any(&mut self, name: &str) -> Result<Option<(Vec<usize>, Vec<f32>)>> {
-        let Some(at) = self.tensors.iter().position(|tensor| tensor.name == name) else {
-            return Ok(None);
-        };
-        let tensor = self.tensors.remove(at);
-        match tensor.values {
-            TensorValues::F32(values) => Ok(Some((tensor.shape, values))),
-            _ => Err(self.damaged(&format!("{name:?} holds no 32-bit floating-point numbers"))),
-        }
-    }
-
-    pub(super) fn take(&mut self, name: &str, shape: &[usize]) -> Result<Option<Vec<f32>>> {
-        match self.take_any(name)? {
-            Some((found, _)) if found != shape => {
-                Err(self.damaged(&format!("{name:?} has shape {found:?}, expected {shape:?}")))
-            }
-            found => Ok(found.map(|(_, values)| values)),
-        }
-    }
-}
-
-/// Whether rows of zeros are absent, then which columns are measures, rising.
-fn read_measures(parts: &mut Parts, width: usize) -> Result<Option<Measures>> {
-    const NAME: &str = "transform.measures";
-    let Some(at) = parts.tensors.iter().position(|tensor| tensor.name == NAME) else {
-        return Ok(None);
-    };
-    let tensor = parts.tensors.remove(at);
-    if let (TensorValues::U64(values), 1) = (&tensor.values, tensor.shape.len())
-        && let [absent @ 0..=1, columns @ .., last] = &values[..]
-        && *last < width as u64
-        && values[1..].is_sorted_by(|a, b| a < b)
-    {
-        let columns = columns.iter().chain([last]).map(|&column| column as u32).collect();
-        return Ok(Some(Measures { columns, absent: *absent == 1 }));
-    }
-    Err(parts.damaged(&format!("{NAME} are no columns of the features, rising")))
-}
-
-/// Whether measures, means and scales are there as the settings ask for them.
-fn fits(transform: &Transform) -> bool {
-    let Transform { settings, scale, shift, measures, .. } = transform;
-    match (settings.standardize, measures, shift) {
-        (Standardize::Auto, Some(measures), Some(shift)) => {
-            let is_measure = |at: usize| measures.columns.binary_search(&(at as u32)).is_ok();
-            let mut others = (0..shift.len()).filter(|&at| !is_measure(at));
-            !settings.structural && scale.is_some() && others.all(|at| shift[at] == 0.0)
-        }
-        (_, Some(_), _) => false,
-        (Standardize::Auto, None, shift) if !settings.structural => {
-            shift.is_none() && scale.is_none()
-        }
-        _ => true,
-    }
-}
-
-/// The encoder whose parameters' names begin with `prefix`.
-pub(super) fn read_encoder(
-    parts: &mut Parts,
-    prefix: &str,
-    settings: &Settings,
-    inputs: usize,
-) -> Result<Encoder<f32>> {
-    let mut encoder = Encoder::new(&settings.encoder, inputs, settings.seed);
-    for parameter in encoder.parameters() {
-        let name = format!("{prefix}{}", parameter.name);
-        match parts.take(&name, &parameter.shape)? {
-            Some(values) => parameter.values.copy_from_slice(&values),
-            None => return Err(parts.damaged(&format!("{name:?} is missing"))),
-        }
-    }
-    Ok(encoder)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::{Preset, ProjectionSettings};
+    use crate::encoder::Encoder;
+    use crate::transform::Transform;
 
     /// A model of nothing, two features wide.
-    fn model(likeness: [f32; 3]) -> Model {
+    pub(super) fn model(likeness: [f32; 3]) -> Model {
         let mut settings = Preset::Default.settings();
         settings.features.projection = None;
         settings.encoder.width = 3;
@@ -465,59 +312,18 @@ mod tests {
     }
 
     #[test]
-    fn measures_are_kept_and_checked() {
-        fn of(columns: &[u32]) -> Measures {
-            Measures { columns: columns.to_vec(), absent: true }
-        }
+    fn widths_beyond_what_is_stored_are_not_believed() {
         let root = tempfile::tempdir().unwrap();
-        let read = |change: fn(&mut Model)| {
-            let mut model = model([0.25, 0.5, 0.75]);
-            model.transform.shift = Some(vec![0.0, 40.0]);
-            model.transform.scale = Some(vec![1.0, 0.1]);
-            model.transform.measures = Some(of(&[1]));
-            change(&mut model);
-            let path = root.path().join("m.model");
-            write_model(&path, &model, &[], None, true).unwrap();
-            (read_model(&path).map(|(model, _)| model), model)
-        };
-        for change in [
-            |_: &mut Model| {},
-            |model: &mut Model| {
-                model.transform.measures = Some(Measures { absent: false, ..of(&[1]) });
-            },
-        ] {
-            let (found, wanted) = read(change);
-            assert_eq!(found.unwrap(), wanted);
-        }
-        let refused = |change| read(change).0.unwrap_err().to_string();
-        for (told, problem) in [
-            (refused(|model| model.transform.measures = Some(of(&[2]))), "are no columns"),
-            (refused(|model| model.transform.measures = Some(of(&[1, 0]))), "are no columns"),
-            (refused(|model| model.transform.measures = Some(of(&[1, 1]))), "are no columns"),
-            (refused(|model| model.transform.measures = Some(of(&[]))), "are no columns"),
-            (refused(|model| model.transform.measures = None), "does not fit the settings"),
-            (
-                refused(|model| model.transform.measures = Some(of(&[0]))),
-                "does not fit the settings",
-            ),
-            (refused(|model| model.transform.scale = None), "does not fit the settings"),
-            (refused(|model| model.transform.shift = None), "does not fit the settings"),
-            (
-                refused(|model| {
-                    model.settings.features.structural = true;
-                    model.transform.settings.structural = true;
-                }),
-                "does not fit the settings",
-            ),
-            (
-                refused(|model| {
-                    model.settings.features.standardize = Standardize::All;
-                    model.transform.settings.standardize = Standardize::All;
-                }),
-                "does not fit the settings",
-            ),
-        ] {
-            assert!(told.contains("transform.measures") && told.contains(problem), "{told}");
+        let path = root.path().join("m.model");
+        write_model(&path, &model([0.25, 0.5, 0.75]), &[], None, false).unwrap();
+        let text = fs::read_to_string(path.join(CONFIG)).unwrap();
+        for width in [3, 1_000_000_000_000, 1u64 << 62] {
+            let claim = format!("\"width\": {width},\n    \"names\"");
+            let claimed = text.replacen("\"width\": 2,\n    \"names\"", &claim, 1);
+            assert_ne!(claimed, text);
+            fs::write(path.join(CONFIG), claimed).unwrap();
+            let told = read_model(&path).unwrap_err().to_string();
+            assert!(told.contains("too few for an encoder") || told.contains("shape"), "{told}");
         }
     }
 

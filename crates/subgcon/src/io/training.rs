@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::array_file::checksum_of;
-use super::model::{Collected, Parts, read_encoder, write_model};
+use super::model::write_model;
+use super::parts::{Collected, Parts, read_encoder};
 use super::store::Store;
 use super::tensors::{TensorValues, TensorValuesRef, read_tensors};
 use crate::config::Settings;
@@ -312,8 +313,8 @@ fn read_state(path: &Path, identity: &Identity, inputs: usize) -> Result<(u64, S
     let tensors = read_tensors(path, REMEDY)?;
     let mut parts = Parts { path: path.to_path_buf(), tensors, remedy: REMEDY };
     let damaged = |problem: String| Error::store(path, problem, REMEDY);
-    let at = parts.tensors.iter().position(|tensor| tensor.name == "bookmark");
-    let Some(TensorValues::U8(text)) = at.map(|at| parts.tensors.remove(at).values) else {
+    let bookmark = parts.take_tensor("bookmark").map(|tensor| tensor.values);
+    let Some(TensorValues::U8(text)) = bookmark else {
         return Err(damaged("has no bookmark".into()));
     };
     let bookmark: Bookmark = serde_json::from_slice(&text)

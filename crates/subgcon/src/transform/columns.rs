@@ -82,7 +82,8 @@ impl Sums {
 
     /// Of a column of so many nodes. What is not stored is zero.
     fn column(&self, nodes: usize, origin: f64) -> Column {
-        let (zeros, count) = ((nodes - self.stored) as f64, nodes.max(1) as f64);
+        // Columns of a damaged store may be there twice.
+        let (zeros, count) = (nodes.saturating_sub(self.stored) as f64, nodes.max(1) as f64);
         let mean = (self.sum - zeros * origin) / count;
         let square = (self.squares + zeros * origin * origin) / count;
         Column {

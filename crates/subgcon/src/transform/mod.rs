@@ -2,8 +2,8 @@
 //!
 //! In this order, for the features x (width) of a node:
 //!
-//! 1. **columns**: x ← (x − shift) ∘ scale, where columns are standardised: those of a table
-//!    of measures (`units.rs`), or all. Where all are, sparse features
+//! 1. **columns**: x ← (x − shift) ∘ scale, where columns are standardised: where some are
+//!    measures in units of their own (`units.rs`), or all. Where all are, sparse features
 //!    are only divided by the deviation, so that they stay sparse (scikit-learn's
 //!    `StandardScaler(with_mean=False)`), unless the transform was learnt from dense
 //!    ones and subtracts a mean; a column without deviation is divided by 1;
@@ -59,12 +59,12 @@ pub struct Transform {
     /// Columns of the features it takes.
     pub width: usize,
     /// (width), where columns are standardised: what they are multiplied by, one over
-    /// their standard deviation (over the size of their entries where they are no measures).
+    /// their standard deviation (over the size of entries where they are no measures).
     pub scale: Option<Vec<f32>>,
     /// (width), where columns are standardised and a mean is subtracted: that.
     pub shift: Option<Vec<f32>>,
-    /// Where features were found to be a table of measures. Nothing is subtracted from
-    /// other columns then.
+    /// Where measures in units of their own were found. Nothing is subtracted from other
+    /// columns then.
     pub measures: Option<Measures>,
     /// (width, projected width), orthonormal columns. Fewer than asked for where the
     /// smoothed features have a lower rank. Of those of [`Transform::own`] the last may be zero.

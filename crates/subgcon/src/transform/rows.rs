@@ -154,10 +154,16 @@ impl<'a> Scaled<'a> {
         match (self.shift, self.scale) {
             (Some(shift), Some(scale)) => {
                 let columns = out.iter_mut().zip(shift.iter().zip(scale));
-                columns.for_each(|(x, (&shift, &scale))| *x = shifted(*x, shift, scale) as f32);
+                columns.for_each(|(x, (&shift, &scale))| {
+                    // A graph that is embedded may have numbers far beyond those that were learnt from.
+                    let x64 = shifted(*x, shift, scale);
+                    *x = x64.clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32;
+                });
             }
             (None, Some(scale)) => {
-                out.iter_mut().zip(scale).for_each(|(x, scale)| *x *= scale);
+                out.iter_mut()
+                    .zip(scale)
+                    .for_each(|(x, scale)| *x = (*x * scale).clamp(f32::MIN, f32::MAX));
             }
             (_, None) => {}
         }

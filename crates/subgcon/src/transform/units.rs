@@ -20,8 +20,11 @@
 //!   of money that few nodes have come to about that.
 //!
 //! None of this depends on the units. Where features are no such table but measures that are
-//! never zero outweigh all other columns together by far ([`BY_FAR`], in Σ x²: a price beside
-//! weighted words), these measures are brought to mean 0 and deviation 1, and the other columns stay.
+//! never zero, or far from it, outweigh all other columns together by far ([`BY_FAR`], in Σ x²: a price beside
+//! weighted words), these measures are brought to mean 0 and deviation 1, and the other columns are
+//! divided by the root mean square of all their entries: an entry counts as much as a measure, and words
+//! weigh beside each other what they did. A column that is the same for all nodes drowns nothing, since means are
+//! subtracted later; there it becomes 1.
 //!
 //! A node whose row is all zeros may have none in the user's table. It is taken for such where some measure
 //! is far from zero for the others (|mean| above three deviations), or where most nodes are so; then
@@ -35,10 +38,10 @@ use crate::graph::Features;
 /// By how much measures outweigh other columns that they would drown.
 const BY_FAR: f64 = 20.0;
 
-/// Deviations between zero and the mean of a measure that is never zero, or hardly ever.
+/// Deviations between zero and the mean of a measure that is hardly ever zero.
 const FAR: f64 = 3.0;
 
-/// What is known of a table of measures.
+/// What is known of measures in units of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measures {
     /// Which columns are measures, rising.
@@ -57,27 +60,31 @@ pub(super) struct Units {
     pub(super) measures: Measures,
 }
 
-/// Units of a table of measures; none where features are something else.
+/// Units of features among which there are measures; none where there are no such.
 pub(super) fn units(features: &Features) -> Option<Units> {
     let described = moments(features, true);
     let kind = described.kind()?;
     let mut columns = described.columns.iter();
-    let far = columns
-        .any(|column| described.is_measure(column) && column.mean.abs() > FAR * column.deviation);
-    let all = if far { None } else { Some(moments(features, false)) };
-    let all = all.filter(|all| all.kind() == Some(kind));
-    let absent = all.is_none();
-    let moments = all.unwrap_or(described);
+    let far = columns.any(|column| described.is_measure(column) && column.is_far());
+    let (absent, moments) = if far {
+        (true, described)
+    } else if described.nodes == features.nodes() {
+        (false, described)
+    } else {
+        let all = Some(moments(features, false)).filter(|all| all.kind() == Some(kind));
+        (all.is_none(), all.unwrap_or(described))
+    };
     let measures = Measures { columns: Vec::new(), absent };
     let mut units = Units { shift: Vec::new(), scale: Vec::new(), measures };
+    let others = moments.others();
     for (at, column) in (0u32..).zip(&moments.columns) {
         let (shift, size) = if moments.counts(column, kind) {
             units.measures.columns.push(at);
             (column.mean, column.deviation)
-        } else if kind == Kind::Table {
+        } else if kind == Kind::Table || moments.is_constant(column) {
             (0.0, (column.squares / column.entries.max(1) as f64).sqrt())
         } else {
-            (0.0, 1.0)
+            (0.0, others)
         };
         units.shift.push(shift as f32);
         units.scale.push(over(size));
@@ -94,6 +101,13 @@ enum Kind {
     Drowning,
 }
 
+impl Column {
+    /// Whether zero is no number that it usually has.
+    fn is_far(&self) -> bool {
+        self.mean.abs() > FAR * self.deviation
+    }
+}
+
 impl Moments {
     fn is_measure(&self, column: &Column) -> bool {
         2 * column.entries > self.nodes
@@ -102,9 +116,26 @@ impl Moments {
             && ((1.0 / column.deviation) as f32).is_finite()
     }
 
+    /// The same for all nodes.
+    fn is_constant(&self, column: &Column) -> bool {
+        column.alike && column.entries == self.nodes
+    }
+
     /// Whether it is a measure of such features.
     fn counts(&self, column: &Column, kind: Kind) -> bool {
-        self.is_measure(column) && (kind == Kind::Table || column.entries == self.nodes)
+        let never_zero = column.entries == self.nodes || column.is_far();
+        self.is_measure(column) && (kind == Kind::Table || never_zero)
+    }
+
+    /// Root mean square of the entries that measures may drown.
+    fn others(&self) -> f64 {
+        let drowned =
+            |column: &&Column| !self.counts(column, Kind::Drowning) && !self.is_constant(column);
+        let columns = self.columns.iter().filter(drowned);
+        let (entries, squares) = columns.fold((0, 0.0), |(entries, squares), column| {
+            (entries + column.entries, squares + column.squares)
+        });
+        (squares / entries.max(1) as f64).sqrt()
     }
 
     fn kind(&self) -> Option<Kind> {
@@ -113,7 +144,9 @@ impl Moments {
             if !column.alike {
                 entries[usize::from(self.is_measure(column))] += column.entries;
             }
-            squares[usize::from(self.counts(column, Kind::Drowning))] += column.squares;
+            if !self.is_constant(column) {
+                squares[usize::from(self.counts(column, Kind::Drowning))] += column.squares;
+            }
         }
         if entries[1] > 0 && entries[1] >= entries[0] {
             return Some(Kind::Table);
