@@ -132,10 +132,10 @@ fn whole_probes() {
             standardise: case["standardise"].as_bool().unwrap(),
             tolerance: 1e-8,
             steps: 20_000,
-            // The grid that scikit-learn was given, and no further.
-            further: Vec::new(),
             ..ProbeSettings::default()
         };
+        // The grid that scikit-learn was given.
+        let settings = settings.with_grid(vec![1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3]);
         let split = Split { name: "golden".into(), roles };
         let found = probe(&x, &labels, &split, &settings).unwrap();
         let wanted = &case["report"];

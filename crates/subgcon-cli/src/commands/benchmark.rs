@@ -144,14 +144,13 @@ pub(super) fn summarise(
     plan: &Plan<'_>,
     progress: &Bars,
 ) -> anyhow::Result<Summary> {
-    let settings = plan.settings;
     on_ground(store, plan, progress, |ground, measure| {
         let first = OnceLock::new();
         let all = plan.each(ground, progress, |settings, transform| {
+            let (run, model) = learn(settings, transform, ground, measure, plan.select_every)?;
             if settings.seed == plan.settings.seed {
-                first.get_or_init(|| transform.clone());
+                first.get_or_init(|| model);
             }
-            let run = learn(settings, transform, ground, measure, plan.select_every)?;
             Ok((mean(&run.test), run))
         })?;
         let mut runs: Vec<Run> = Vec::new();
@@ -163,8 +162,8 @@ pub(super) fn summarise(
         let row = Row::of(&runs);
         let dataset = store.root().file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let mut baselines = BTreeMap::new();
-        if let Some(transform) = first.get().filter(|_| plan.baselines) {
-            each_free_row(settings, transform, ground, row.width, |name, embeddings, embed| {
+        if let Some(model) = first.get().filter(|_| plan.baselines) {
+            each_free_row(model, ground, |name, embeddings, embed| {
                 let run = measure.run(embeddings, 0, Seconds { embed, ..Seconds::default() })?;
                 let difference = Some(Difference::of(&runs, &run));
                 let row = Row { difference, ..Row::of(&[run]) };
@@ -212,7 +211,7 @@ fn on_ground<R>(
     let measure = Measure {
         labels,
         splits: plan.splits.of(store, labels, plan.split_seed)?,
-        settings: ProbeSettings { grid: ProbeSettings::half_decades(), ..ProbeSettings::default() },
+        settings: ProbeSettings::default(),
     };
     let (features, _) = features(store, plan.settings)?;
     let started = Instant::now();
@@ -298,17 +297,22 @@ pub(super) fn text(summary: &Summary) -> String {
     let mut free: Vec<(&String, &Baseline)> = summary.baselines.iter().collect();
     free.sort_by(|a, b| b.1.row.validation_mean.total_cmp(&a.1.row.validation_mean));
     free.iter().for_each(|(name, baseline)| line(name, &baseline.row));
-    text += "\n± is the standard deviation over ";
     text += match (summary.row.spread_over, summary.splits) {
-        (Spread::Runs, 1) => "runs; of a difference the standard error over runs",
-        (Spread::Runs, _) => {
-            "runs for the learnt row and over splits for the others; of a difference the standard \
-             error over splits"
+        (Spread::Runs, 1) => {
+            "\n± is the standard deviation over runs; of a difference the standard error over runs\n"
         }
-        (Spread::Splits, _) => "splits; of a difference the standard error over splits",
-        (Spread::Nothing, _) => "nothing: there is one run on one split",
+        (Spread::Runs, _) => {
+            "\n± is the standard deviation over runs for the learnt row and over splits for the others; \
+             of a difference the standard error over splits\n"
+        }
+        (Spread::Splits, _) => {
+            "\n± is the standard deviation over splits; of a difference the standard error over splits\n"
+        }
+        (Spread::Nothing, _) => {
+            "\none run on one split: nothing tells how much of a difference is chance; use --seeds or \
+             --random\n"
+        }
     };
-    text += "\n";
     let seconds = &summary.row.seconds;
     text += &format!(
         "a learnt run: contexts {:.2} s, training {:.2} s, embedding {:.2} s, probe {:.2} s",

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use subgcon::config::Settings;
 use subgcon::eval::ProbeSettings;
 use subgcon::graph::Split;
 use subgcon::graph::generate::Communities;
 use subgcon::io::contexts::ContextTable;
+use subgcon::io::model::read_model;
 use subgcon::io::store::{Store, StoreOptions, StoreWriter};
 use subgcon::progress::Silent;
 
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     embed::run(&embed::Arguments::of(path, &model, &embeddings), progress)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "\n6. what a linear model reads from them:\n")?;
-    write!(out, "{}", judged(path, &embeddings)?)?;
+    write!(out, "{}", judged(path, &model, &embeddings)?)?;
     let shown = shell_word(path);
     writeln!(out, "\nwhat to type next:")?;
     writeln!(
@@ -98,29 +98,26 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
 
 /// The learnt embeddings and the rows that cost nothing by the same probe, and what learning
 /// added.
-fn judged(path: &Path, embeddings: &Path) -> anyhow::Result<String> {
+fn judged(path: &Path, model: &Path, embeddings: &Path) -> anyhow::Result<String> {
     let store = Store::open(path)?;
     let labels = labels(&store)?;
-    let settings = Settings::default();
-    let (features, _) = features(&store, &settings)?;
-    let table = ContextTable::sample(&store, &settings.contexts, &Silent)?;
+    let (model, _) = read_model(model)?;
+    let (features, _) = features(&store, &model.settings)?;
+    let table = ContextTable::sample(&store, &model.settings.contexts, &Silent)?;
     let measure = Measure {
         labels,
         splits: SplitArguments::OWN.of(&store, labels, 0)?,
-        settings: ProbeSettings { grid: ProbeSettings::half_decades(), ..ProbeSettings::default() },
+        settings: ProbeSettings::default(),
     };
-    let learnt = rows_of(embeddings, &store)?;
-    let width = learnt.width;
-    let learnt = measure.run(&learnt, 0, Seconds::default())?;
+    let learnt = measure.run(&rows_of(embeddings, &store)?, 0, Seconds::default())?;
     let ground = Ground {
         adjacency: store.adjacency()?,
         features: &features,
         contexts: &table.contexts,
         seconds: 0.0,
     };
-    let (transform, _) = ground.transform(&settings)?;
     let mut free = Vec::new();
-    each_free_row(&settings, &transform, ground, width, |name, rows, _| {
+    each_free_row(&model, ground, |name, rows, _| {
         free.push((name.to_owned(), measure.run(rows, 0, Seconds::default())?));
         Ok(())
     })?;

@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// Bring columns to mean 0 and deviation 1 over the training nodes first
     #[arg(long)]
     standardise: bool,
-    /// The only C, instead of choosing one of 0.001 to 1000 (and above, while that helps) on the validation nodes
+    /// The only C, instead of choosing one of 0.001, 0.00316, … 1000 (and above, while that helps) on the validation nodes
     #[arg(long, value_name = "C")]
     strength: Option<f64>,
     /// One JSON object instead of text
@@ -93,7 +93,8 @@ struct Summary {
     width: usize,
     metric: &'static str,
     test_mean: f64,
-    test_std: f64,
+    /// Over splits; none of a single one.
+    test_std: Option<f64>,
     validation_mean: Option<f64>,
     splits: BTreeMap<String, ProbeReport>,
     neighbours: Option<NeighbourReport>,
@@ -136,7 +137,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         width: embeddings.width,
         metric,
         test_mean: mean(&test),
-        test_std: deviation(&test),
+        test_std: (test.len() > 1).then(|| deviation(&test)),
         validation_mean: validation.map(|all| mean(&all)),
         neighbours: match (single, splits.first()) {
             (true, Some(split)) => {
@@ -159,10 +160,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     writeln!(
         out,
-        "{} {} ± {} over {} split{} ({} nodes, {} columns)",
+        "{} {}{} over {} split{} ({} nodes, {} columns)",
         summary.metric.replace('_', "-"),
         percent(summary.test_mean),
-        percent(summary.test_std),
+        summary.test_std.map_or_else(String::new, |std| format!(" ± {}", percent(std))),
         summary.splits.len(),
         if summary.splits.len() == 1 { "" } else { "s" },
         summary.nodes,
@@ -180,6 +181,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             report.test.macro_f1
         )?;
     }
+    remarks(&mut out, &summary, &settings)?;
     let of_some = |nodes: usize| match nodes < summary.nodes {
         true => format!(" (of {} nodes)", thousands(nodes as u64)),
         false => String::new(),
@@ -196,6 +198,36 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             percent(sim.at[1]),
             of_some(sim.nodes)
         )?;
+    }
+    Ok(())
+}
+
+/// What makes figures doubtful: fits that were given up, and C at an end of what was tried.
+fn remarks(
+    out: &mut impl Write,
+    summary: &Summary,
+    settings: &ProbeSettings,
+) -> std::io::Result<()> {
+    let fits = || summary.splits.values().flat_map(|report| &report.tried);
+    let given_up = fits().filter(|tried| !tried.converged).count();
+    if given_up > 0 {
+        let (all, steps) = (fits().count(), settings.steps);
+        writeln!(
+            out,
+            "  {given_up} of {all} fits were given up after {steps} steps or for want of digits: bring \
+             columns to one scale with --standardise"
+        )?;
+    }
+    let values = || settings.grid.iter().chain(&settings.further).copied();
+    let (least, most) = (values().fold(f64::MAX, f64::min), values().fold(0.0, f64::max));
+    for (end, which) in [(least, "smallest"), (most, "largest")] {
+        if least < most && summary.splits.values().any(|report| report.c == end) {
+            writeln!(
+                out,
+                "  C = {end} is the {which} that is tried: these embeddings may be too short or too long \
+                 for that; see what --normalise or --standardise gives"
+            )?;
+        }
     }
     Ok(())
 }

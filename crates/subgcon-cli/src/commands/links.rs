@@ -162,13 +162,13 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
             seconds: started.elapsed().as_secs_f64(),
         };
         let (transform, fitting) = ground.transform(&settings)?;
-        let (embeddings, train, embed) = learnt(&settings, &transform, ground)?;
+        let (embeddings, model, train, embed) = learnt(&settings, &transform, ground)?;
         let train = train + fitting;
         let seconds = Seconds { contexts: ground.seconds, train, embed, ..Seconds::default() };
         learnt_rows.push(found(&embeddings, seconds)?);
         peak = peak.or_else(peak_memory);
         if !arguments.no_baselines {
-            each_free_row(&settings, &transform, ground, embeddings.width, |name, rows, embed| {
+            each_free_row(&model, ground, |name, rows, embed| {
                 let found = found(rows, Seconds { embed, ..Seconds::default() })?;
                 free.entry(name.to_owned()).or_default().push(found);
                 Ok(())

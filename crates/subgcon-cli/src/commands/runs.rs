@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use subgcon::config::{BlockSettings, Decay, Settings, Source};
+use subgcon::config::{Decay, Settings, Source};
 use subgcon::context::Contexts;
 use subgcon::eval::free_rows;
 use subgcon::graph::{Adjacency, Features, Labels};
@@ -26,6 +26,10 @@ pub(super) struct Ground<'a> {
     pub(super) seconds: f64,
 }
 
+/// The learnt columns of an embedding before the first step, and the whole of it.
+const UNTRAINED_ENCODER: &str = "untrained encoder";
+pub(super) const UNTRAINED: &str = "untrained embedding, all columns";
+
 /// How many times the settings' steps are taken at most while candidates get better.
 const LONGEST: u64 = 5;
 
@@ -38,20 +42,21 @@ pub(super) struct Kept {
     seconds: Seconds,
 }
 
-/// One run: learns, embeds and measures.
+/// One run: learns, embeds and measures; and the model that it led to.
 pub(super) fn learn(
     settings: &Settings,
     transform: &Transform,
     ground: Ground<'_>,
     measure: &Measure<'_>,
     select_every: Option<u64>,
-) -> anyhow::Result<Run> {
+) -> anyhow::Result<(Run, Model)> {
     let kept = train(settings, transform, ground, measure, select_every)?;
     let started = Instant::now();
     let embeddings = embedded(&kept.model, ground.material(transform), None)?;
     let embed = kept.seconds.embed + started.elapsed().as_secs_f64();
     let seconds = Seconds { contexts: ground.seconds, embed, ..kept.seconds };
-    measure.run(&embeddings, kept.model.provenance.step, seconds)
+    let run = measure.run(&embeddings, kept.model.provenance.step, seconds)?;
+    Ok((run, kept.model))
 }
 
 /// Trains. With `select_every` the candidate every so many steps with the best validation
@@ -129,33 +134,45 @@ pub(super) fn train(
     Ok(Kept { model, validation: None, seconds })
 }
 
-/// An encoder as it is before the first step; none where no block of an embedding is learnt.
-pub(super) fn untrained(
-    settings: &Settings,
-    transform: &Transform,
+/// What a model's embedding was before the first step: the columns that are learnt, and all of them
+/// where there are others. What learning is worth is what it adds to the second.
+fn each_untrained(
+    model: &Model,
     ground: Ground<'_>,
-) -> anyhow::Result<Option<(Matrix<f32>, f64)>> {
-    let mut settings = settings.clone();
-    // The learnt blocks alone: features beside them are rows of their own.
-    let learnt = |block: &BlockSettings| block.source == Source::Encoder;
-    settings.output.retain(learnt);
-    if settings.output.is_empty() {
-        return Ok(None);
-    }
-    let material = ground.material(transform);
-    let trained = Trainer::new(&settings, material)?.finish()?;
+    mut visit: impl FnMut(&str, &Matrix<f32>, f64) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let material = ground.material(&model.transform);
     let started = Instant::now();
-    let model = Model::new(&settings, trained, material, "")?;
+    let trained = Trainer::new(&model.settings, material)?.finish()?;
+    let model = model.at(trained, material)?;
     let embeddings = embedded(&model, material, None)?;
-    Ok(Some((embeddings, started.elapsed().as_secs_f64())))
+    let seconds = started.elapsed().as_secs_f64();
+    let (mut start, mut learnt) = (0, Vec::new());
+    for (at, block) in model.settings.output.iter().enumerate() {
+        let columns = start..start + model.block_width(at);
+        start = columns.end;
+        if block.source == Source::Encoder {
+            learnt.extend(columns);
+        }
+    }
+    if learnt.is_empty() {
+        return Ok(());
+    }
+    let rows = (0..embeddings.rows).map(|row| embeddings.row(row));
+    let picked = rows.flat_map(|row| learnt.iter().map(|&column| row[column])).collect();
+    visit(UNTRAINED_ENCODER, &Matrix::of(embeddings.rows, learnt.len(), picked), seconds)?;
+    if learnt.len() < embeddings.width {
+        visit(UNTRAINED, &embeddings, seconds)?;
+    }
+    Ok(())
 }
 
-/// Trains to the end and embeds all nodes: (embeddings, seconds of training, of embedding).
+/// Trains to the end and embeds all nodes: (embeddings, model, seconds of training, of embedding).
 pub(super) fn learnt(
     settings: &Settings,
     transform: &Transform,
     ground: Ground<'_>,
-) -> anyhow::Result<(Matrix<f32>, f64, f64)> {
+) -> anyhow::Result<(Matrix<f32>, Model, f64, f64)> {
     let material = ground.material(transform);
     let started = Instant::now();
     let mut trainer = Trainer::new(settings, material)?;
@@ -165,7 +182,7 @@ pub(super) fn learnt(
     let started = Instant::now();
     let model = Model::new(settings, trained, material, "")?;
     let embeddings = embedded(&model, material, None)?;
-    Ok((embeddings, train, started.elapsed().as_secs_f64()))
+    Ok((embeddings, model, train, started.elapsed().as_secs_f64()))
 }
 
 /// Embeddings, a row for each node: zeros for those that are not among `some` where rows can be
@@ -208,21 +225,16 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// Every row that costs nothing: its name, embeddings and the seconds that they took.
-/// `transform` is the one that the settings ask for.
+/// Every row that costs nothing beside those of a model that was learnt on this ground: its name,
+/// embeddings and the seconds that they took.
 pub(super) fn each_free_row(
-    settings: &Settings,
-    transform: &Transform,
+    model: &Model,
     ground: Ground<'_>,
-    width: usize,
     mut visit: impl FnMut(&str, &Matrix<f32>, f64) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let structural = settings.features.structural;
-    free_rows(ground.adjacency, ground.features, structural, width, |row| {
+    let structural = model.settings.features.structural;
+    free_rows(ground.adjacency, ground.features, structural, model.width(), |row| {
         visit(&row.name, &row.rows, row.seconds)
     })?;
-    if let Some((embeddings, seconds)) = untrained(settings, transform, ground)? {
-        visit("untrained encoder", &embeddings, seconds)?;
-    }
-    Ok(())
+    each_untrained(model, ground, visit)
 }

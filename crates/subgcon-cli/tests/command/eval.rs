@@ -92,13 +92,23 @@ fn eval_tells_what_rows_tell_in_any_order_of_rows() {
     assert_eq!([&split["test"]["nodes"], &split["train"]["nodes"]], [12, 12]);
     assert_eq!(number(&split["test"]["auc"]), 1.0);
     assert_eq!(number(&report["groups"]["nmi"]), 1.0);
-    assert_eq!(split["tried"].as_array().unwrap().len(), 7);
+    assert_eq!(split["tried"].as_array().unwrap().len(), 13);
+    assert!(report["test_std"].is_null(), "there is one split: {report}");
     rows.reverse();
     write_text(&place, "turned.txt", &rows);
     let turned = place.json("eval turned.txt --graph g.graph --json");
     assert_eq!(turned["splits"], report["splits"]);
     let told = place.run("eval e.txt --graph g.graph --strength 0.5");
     assert!(told.contains("accuracy 100.0 %") && told.contains("C = 0.5"), "{told}");
+    assert!(!told.contains('±') && !told.contains("is tried"), "{told}");
+    // So short that one C is as good as another.
+    let short: Vec<_> = rows
+        .iter()
+        .map(|(id, row)| (id.clone(), row.iter().map(|x| 1e-9 * x).collect::<Vec<_>>()))
+        .collect();
+    write_text(&place, "short.txt", &short);
+    let told = place.run("eval short.txt --graph g.graph");
+    assert!(told.contains("C = 0.001 is the smallest that is tried"), "{told}");
     // Chance, where the labels are not in the rows.
     rows.iter_mut().for_each(|(_, row)| row[0] = 0.0);
     write_text(&place, "blind.txt", &rows);
@@ -247,6 +257,7 @@ fn benchmark_tells_the_same_of_every_row() {
             "SGC features",
             "SGC features, projected",
             "raw features",
+            "untrained embedding, all columns",
             "untrained encoder"
         ]
     );
@@ -271,6 +282,14 @@ fn benchmark_tells_the_same_of_every_row() {
         let width = if projected || !free { 56.0 } else { number(&row["width"]) };
         assert_eq!(number(&row["width"]), width, "{name}");
     }
+    // What the embedding was before the first step is what a run of no steps gives.
+    let words =
+        format!("benchmark g.graph --seeds 1 --no-baselines {QUICK} --json --set training.steps=0");
+    let untrained = place.json(&words);
+    let row = &rows["untrained embedding, all columns"];
+    assert_eq!(row["accuracy_mean"], untrained["accuracy_mean"]);
+    assert_eq!(row["validation_mean"], untrained["validation_mean"]);
+    assert_eq!(row["width"], untrained["width"]);
     // Two splits that differ: their figures are not the same number twice.
     assert!(number(&rows["raw features"]["accuracy_std"]) > 0.0);
     let told = place.run(&format!("benchmark g.graph --seeds 1 --no-baselines {QUICK}"));

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::checks::{self, Parts, refuse};
 use super::logistic::{Logistic, LogisticSettings};
-use super::rows::Rows;
+use super::rows::{Rows, length};
 use super::span::narrowed;
 use super::task::Task;
 use crate::error::{Error, Result, shown};
@@ -34,21 +34,22 @@ pub struct ProbeSettings {
     /// Values to go on with, those above the grid, each tried where the one before it was the best so far:
     /// thousands of short rows want a larger c than any that a hundred rows could use.
     pub further: Vec<f64>,
-    /// As in [`LogisticSettings`]. It is absolute: embeddings much smaller than one should
-    /// be normalised or standardised.
+    /// As in [`LogisticSettings`], times the length of the training rows (root mean square) where
+    /// that is below 1: derivatives are as short as rows are, and small ones would look fitted
+    /// where nothing is.
     pub tolerance: f64,
     /// As in [`LogisticSettings`].
     pub steps: usize,
 }
 
 impl Default for ProbeSettings {
-    /// Embeddings as they are, and a c for each decade.
+    /// Embeddings as they are, and two c for each decade.
     fn default() -> ProbeSettings {
         let LogisticSettings { tolerance, steps, .. } = LogisticSettings::default();
         ProbeSettings {
             normalise: false,
             standardise: false,
-            grid: ProbeSettings::decades(),
+            grid: ProbeSettings::half_decades(),
             further: vec![1e4, 1e5, 1e6],
             tolerance,
             steps,
@@ -57,11 +58,6 @@ impl Default for ProbeSettings {
 }
 
 impl ProbeSettings {
-    /// 10⁻³, 10⁻², … 10³.
-    pub fn decades() -> Vec<f64> {
-        vec![1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3]
-    }
-
     /// 10⁻³, 10⁻²·⁵, … 10³.
     pub fn half_decades() -> Vec<f64> {
         (-6..=6).map(|half| 10f64.powf(f64::from(half) / 2.0)).collect()
@@ -203,7 +199,7 @@ fn fit(
     if parts.validation.is_empty() && choice > 1 {
         let problem = format!("no validation nodes to choose one of {choice} c by");
         let place = format!("split {}", shown(name));
-        return Err(refuse(&place, problem, "assign some, or give a single c"));
+        return Err(refuse(&place, problem, "assign some, draw random splits, or give a single c"));
     }
     let rows = Rows::new(embeddings, &parts.train, settings.normalise, settings.standardise);
     let others = [&parts.validation[..], &parts.test];
@@ -218,6 +214,8 @@ fn fit(
     let (mut tried, mut previous): (Vec<Tried>, Option<Logistic>) = (Vec::new(), None);
     let mut best: Option<(f64, (f64, f64), Logistic)> = None;
     let fitting = task.fitting(&train, &parts.train);
+    let length = length(&train.values) / (train.rows.max(1) as f64).sqrt();
+    let shorter = if length > 0.0 { length.min(1.0) } else { 1.0 };
     let certain = grid.len();
     for (at, c) in grid.into_iter().chain(further).enumerate() {
         let still_best =
@@ -225,7 +223,9 @@ fn fit(
         if at >= certain && !still_best {
             break;
         }
-        let fit = fitting.fit(&settings.logistic(c), previous.as_ref())?;
+        let logistic = settings.logistic(c);
+        let tolerance = shorter * logistic.tolerance;
+        let fit = fitting.fit(&LogisticSettings { tolerance, ..logistic }, previous.as_ref())?;
         let judged = (!parts.validation.is_empty())
             .then(|| task.figures_and_surprise(&fit, &rows, &parts.validation));
         let (validation, surprise) = match judged {

@@ -82,7 +82,7 @@ fn order_of_nodes_does_not_count() {
         (found.c, found.train, found.validation, found.test),
         (other.c, other.train, other.validation, other.test)
     );
-    assert_eq!(found.tried.len(), 7);
+    assert_eq!(found.tried.len(), 13);
     assert!(found.test.accuracy > 0.5, "{found:?}");
     assert_eq!(found.test.micro_f1, found.test.accuracy);
     assert_eq!([found.train.nodes, found.validation.unwrap().nodes, found.test.nodes], [100; 3]);
@@ -115,14 +115,36 @@ fn larger_c_are_tried_while_they_are_better() {
     let (short, usual) = (found(1e-3), found(1.0));
     // c x² is what counts: a thousandth of the size, a million times the c.
     let tried: Vec<f64> = short.tried.iter().map(|tried| tried.c).collect();
-    assert_eq!(tried[..7], ProbeSettings::decades()[..]);
-    assert!(tried.len() > 7 && short.c > 1e3, "{short:?}");
-    assert!(short.tried[6].surprise > short.tried[7].surprise);
+    assert_eq!(tried[..13], ProbeSettings::half_decades()[..]);
+    assert!(tried.len() > 13 && short.c > 1e3, "{short:?}");
+    assert!(short.tried[12].surprise > short.tried[13].surprise);
     // One more than the best is tried, unless there is none.
     let best = tried.iter().position(|&c| c == short.c).unwrap();
-    assert_eq!(tried.len(), (best + 2).min(10));
-    assert_eq!(usual.tried.len(), 7, "{usual:?}");
+    assert_eq!(tried.len(), (best + 2).min(16));
+    assert_eq!(usual.tried.len(), 13, "{usual:?}");
     assert!(usual.c < 1e3);
+}
+
+#[test]
+fn short_rows_are_fitted_as_closely_as_long_ones() {
+    // c x² is what counts, with the usual tolerance too: a fit of short rows does not end before it began.
+    let mut stream = crate::rng::Stream::new(5, "short", 0);
+    let value = |at: usize| if at / 4 % 3 == at % 4 { 1.0 } else { 0.0 };
+    let values: Vec<f64> = (0..300 * 4).map(|at| value(at) + 0.5 * stream.normal()).collect();
+    let found = |size: f64| {
+        let x = Matrix::of(300, 4, values.iter().map(|x| (x * size) as f32).collect());
+        let settings = ProbeSettings::default().with_grid(vec![1.0 / (size * size)]);
+        probe(&x, &labels(300, 3), &split(300), &settings).unwrap()
+    };
+    let usual = found(1.0);
+    assert!(usual.test.accuracy > 0.75, "{usual:?}");
+    for size in [1e-1, 1e-3, 1e-5] {
+        let short = found(size);
+        assert!(short.tried[0].converged, "{short:?}");
+        let [a, b] = [&usual, &short].map(|report| report.tried[0].surprise.unwrap());
+        assert!((a - b).abs() < 1e-3, "{size}: {a} and {b}");
+        assert!((usual.test.accuracy - short.test.accuracy).abs() < 0.02, "{size}");
+    }
 }
 
 #[test]
@@ -194,8 +216,8 @@ fn one_c_needs_no_validation_nodes() {
     split.roles.iter_mut().filter(|role| **role == VALIDATION).for_each(|role| *role = 0);
     assert_eq!(
         refusal(&x, &labels, &split),
-        "split \"thirds\": no validation nodes to choose one of 10 c by; assign some, or give a \
-         single c"
+        "split \"thirds\": no validation nodes to choose one of 16 c by; assign some, draw \
+         random splits, or give a single c"
     );
     let settings = ProbeSettings::default().with_grid(vec![1.0]);
     assert_eq!(probe(&x, &labels, &split, &settings).unwrap().validation, None);
