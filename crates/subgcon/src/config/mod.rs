@@ -360,6 +360,10 @@ pub struct BlockSettings {
     pub noisy_steps: u32,
     /// It has columns only where the features of the training graph are mostly noise.
     pub noisy_only: bool,
+    /// It weighs √(c / this) of its weight where features have c columns and that are fewer than
+    /// this; 0: its weight whatever they have. Hundreds of learnt functions of a few numbers say little that
+    /// these do not.
+    pub few_columns: usize,
 }
 
 impl BlockSettings {
@@ -473,6 +477,7 @@ impl Default for BlockSettings {
             unlike: false,
             noisy_steps: 0,
             noisy_only: false,
+            few_columns: 0,
         }
     }
 }

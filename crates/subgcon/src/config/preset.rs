@@ -65,6 +65,7 @@ impl Preset {
                 let block = |source, weight| BlockSettings {
                     source,
                     unit_rows: source == Source::Encoder,
+                    few_columns: if source == Source::Encoder { 32 } else { 0 },
                     smoothing: Some(pagerank),
                     center: true,
                     norm: Some(1.0),

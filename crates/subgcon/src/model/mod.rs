@@ -147,10 +147,14 @@ impl Model {
     /// What the rows of an output block are multiplied with.
     pub fn block_weight(&self, block: usize) -> f64 {
         let block = &self.settings.output[block];
-        match self.likeness {
+        let weight = match self.likeness {
             Some(likeness) => block.weight_by(likeness),
             None => block.weight,
+        };
+        if self.transform.width >= block.few_columns {
+            return weight;
         }
+        weight * (self.transform.width as f64 / block.few_columns as f64).sqrt()
     }
 
     /// Columns of an embedding.

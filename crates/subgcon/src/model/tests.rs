@@ -264,6 +264,28 @@ fn plain_features_weigh_as_likeness_says() {
 }
 
 #[test]
+fn blocks_weigh_less_where_features_have_few_columns() {
+    let mut settings = settings(EncoderKind::Mlp, 1, false);
+    settings.output = vec![BlockSettings { weight: 3.0, ..BlockSettings::default() }];
+    let rows: Vec<Vec<f32>> =
+        (0..NODES).map(|node| (0..COLUMNS).map(|c| (node * c % 5) as f32).collect()).collect();
+    let some = graph(&[(0, 1, 1.0), (1, 2, 1.0)], false, &rows, &settings);
+    let transform =
+        Transform::fit(&settings.features, &some.features, &some.adjacency, 0, &Silent).unwrap();
+    let mut model = model(&settings, &some, &transform);
+    let whole = embed(&model, &some, &[1, 2]);
+    for (few, share) in
+        [(COLUMNS, 1.0), (COLUMNS / 2, 1.0), (4 * COLUMNS, 0.5), (9 * COLUMNS, 1.0 / 3.0)]
+    {
+        model.settings.output[0].few_columns = few;
+        let found = embed(&model, &some, &[1, 2]);
+        for (x, whole) in found.values.iter().zip(&whole.values) {
+            assert!((x - share * whole).abs() <= 1e-6 * whole.abs(), "{few}: {x} of {whole}");
+        }
+    }
+}
+
+#[test]
 fn questions_are_asked_where_features_are_noise() {
     let rows: Vec<Vec<f32>> = (0..NODES)
         .map(|node| (0..COLUMNS).map(|c| ((node * 5 + c * 3) % 7) as f32 - 1.0).collect())
