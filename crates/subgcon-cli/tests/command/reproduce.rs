@@ -144,6 +144,27 @@ fn public_graphs_are_imported_on_the_fly() {
     let nodes = &place.json("info r/stores/citeseer.graph --json")["nodes"];
     assert_eq!(*nodes, 3327, "as in the paper's Table I");
     // The second time the stores are there.
+    let made = |name: &str| std::fs::metadata(place.path(name)).unwrap().modified().unwrap();
+    let store = "r/stores/cora.graph/manifest.json";
+    let before = made(store);
+    place.run(&words);
+    assert_eq!((read(&place, "r/composition.md"), made(store)), (page.clone(), before));
+    // But not those that another program made.
+    place.write("r/stores/cora.from", "another program");
+    std::fs::remove_file(place.path("r/stores/cora.graph/neighbours.npy")).unwrap();
     place.run(&words);
     assert_eq!(read(&place, "r/composition.md"), page);
+    assert!(made(store) > before);
+}
+
+#[test]
+fn stores_of_other_files_or_programs_are_not_taken() {
+    let place = small();
+    let words = format!("reproduce composition --data data -o results {QUICK}");
+    place.run(&words);
+    // Made anew from what is there, which is nothing.
+    place.write("results/stores/cora.from", "another program\nind.cora.graph 0 0\n");
+    let told = place.fail(&words);
+    assert!(told.contains("data/planetoid/ind.cora."), "{told}");
+    assert!(!place.path("results/stores/cora.graph").exists());
 }

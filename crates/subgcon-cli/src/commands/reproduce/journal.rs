@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use anyhow::Context as _;
 use serde::de::DeserializeOwned;
@@ -93,13 +92,11 @@ impl Journal {
     }
 }
 
-/// Version, size and time of this program's file.
-fn this_program() -> anyhow::Result<String> {
+/// Version of this program, and a checksum of its file.
+pub(super) fn this_program() -> anyhow::Result<String> {
     let path = std::env::current_exe().context("this program's own file")?;
-    let file = fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let made = file.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let made = made.map_or(0, |time| time.as_nanos());
-    Ok(format!("{} {} {made}", env!("CARGO_PKG_VERSION"), file.len()))
+    let file = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(format!("{} {}", env!("CARGO_PKG_VERSION"), blake3::hash(&file).to_hex()))
 }
 
 #[cfg(test)]

@@ -14,12 +14,14 @@
 //! | `variants` | how are settings compared that need their own learning rate? |
 //! | `paper` | what did the paper print? |
 //! | `page` | how is a result written down? |
+//! | `graphs` | which graphs are there, and as which stores? |
 //! | `journal` | what was found before? |
 
 mod classification;
 mod composition;
 mod efficiency;
 mod encoders;
+mod graphs;
 mod journal;
 mod objectives;
 mod page;
@@ -30,7 +32,7 @@ mod threads;
 mod variants;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Context as _;
@@ -38,8 +40,6 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use subgcon::config::Settings;
-use subgcon::io::import::{GraphSaint, Planetoid};
-use subgcon::io::store::{Store, StoreOptions, StoreWriter};
 
 use super::benchmark::{Plan, Summary, summarise, validated};
 use super::eval::SplitArguments;
@@ -48,6 +48,7 @@ use super::shell_word;
 use super::train::{PresetName, set};
 use crate::format::counted;
 use crate::progress::Bars;
+use graphs::{Dataset, datasets};
 use journal::Journal;
 
 #[derive(Debug, Args)]
@@ -96,17 +97,6 @@ enum Experiment {
     All,
 }
 
-/// A graph of the paper that is present.
-struct Dataset {
-    /// As in `--only` and in file names.
-    name: &'static str,
-    /// As in tables.
-    shown: &'static str,
-    /// Where the paper's numbers for it are, if they are for the same graph.
-    column: usize,
-    store: Store,
-}
-
 /// Everything an experiment needs.
 struct Lab<'a> {
     arguments: &'a Arguments,
@@ -127,10 +117,6 @@ struct Beside {
 /// probe of 121 classes, takes as long as many steps.
 const EVERY: u64 = 5;
 const EVERY_SLOWLY: u64 = 15;
-
-/// Name, name in tables, and column in the paper's tables.
-const DATASETS: [(&str, &str, usize); 4] =
-    [("cora", "Cora", 0), ("citeseer", "Citeseer", 1), ("pubmed", "Pubmed", 2), ("ppi", "PPI", 3)];
 
 pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> {
     if arguments.seeds == 0 {
@@ -175,65 +161,6 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         }
     }
     Ok(())
-}
-
-/// The graphs that are present, as stores below the results.
-fn datasets(arguments: &Arguments, progress: &Bars) -> anyhow::Result<Vec<Dataset>> {
-    if let Some(name) =
-        arguments.only.iter().find(|name| !DATASETS.iter().any(|(known, ..)| known == *name))
-    {
-        anyhow::bail!("--only {name}: is no graph of the paper; use cora, citeseer, pubmed or ppi");
-    }
-    let cache = arguments.output.join("stores");
-    std::fs::create_dir_all(&cache)
-        .with_context(|| format!("{}: cannot be created", cache.display()))?;
-    let mut present = Vec::new();
-    for (name, shown, column) in DATASETS {
-        if !arguments.only.is_empty() && !arguments.only.iter().any(|only| only == name) {
-            continue;
-        }
-        let Some(source) = Source::of(name, &arguments.data) else { continue };
-        let path = cache.join(format!("{name}.graph"));
-        if !path.exists() {
-            let mut writer = StoreWriter::create(&path, StoreOptions::default(), progress)?;
-            let origin = match source {
-                Source::Planetoid(dir) => {
-                    Planetoid { dir, name: name.into() }.import(&mut writer)?
-                }
-                Source::GraphSaint(dir) => GraphSaint { dir }.import(&mut writer)?,
-            };
-            writer.finish(origin)?;
-        }
-        present.push(Dataset { name, shown, column, store: Store::open(&path)? });
-    }
-    if present.is_empty() {
-        anyhow::bail!(
-            "{}: has none of the graphs; put the Planetoid files (ind.cora.*, …) or a GraphSAINT folder \
-             ppi-small there",
-            arguments.data.display()
-        );
-    }
-    Ok(present)
-}
-
-/// Files of a graph.
-enum Source {
-    Planetoid(PathBuf),
-    GraphSaint(PathBuf),
-}
-
-impl Source {
-    fn of(name: &str, data: &Path) -> Option<Source> {
-        if name == "ppi" {
-            let folders = [data.join("ppi-small"), data.join("ppi"), data.to_path_buf()];
-            let found = folders.into_iter().find(|folder| folder.join("adj_full.npz").exists());
-            return found.map(Source::GraphSaint);
-        }
-        let folders = [data.join("planetoid"), data.to_path_buf()];
-        let file = format!("ind.{name}.graph");
-        let found = folders.into_iter().find(|folder| folder.join(&file).exists());
-        found.map(Source::Planetoid)
-    }
 }
 
 /// What a figure is of, in full: all that it depends on but for the program.
