@@ -11,7 +11,8 @@ use subgcon::progress::Progress;
 
 use crate::arrays::view;
 use crate::errors::wrong;
-use crate::graph::{Graph, Parts};
+use crate::graph::Graph;
+use crate::parts::Parts;
 use crate::settings::read;
 use crate::watch::{Watch, run};
 

@@ -7,78 +7,18 @@ use numpy::PyArray1;
 use numpy::ndarray::{Ix1, Ix2};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict};
-use subgcon::config::Settings;
 use subgcon::graph::{
     Adjacency, Duplicates, EdgeChunk, EdgeList, EdgeRules, Features, Ids, Labels, MergeCounts,
-    Role, Split, node_count, structural, structural_names,
+    Role, Split, node_count,
 };
-use subgcon::io::store::{Manifest, Origin, Store, StoreOptions, StoreWriter};
+use subgcon::io::store::{Origin, Store, StoreOptions, StoreWriter};
 use subgcon::math::{Array, Sparse};
 
 use crate::arrays::{lend, offsets, places, view};
 use crate::errors::{raised, wrong};
 use crate::ids::{Named, edges_between, told};
+use crate::parts::Parts;
 use crate::watch::run;
-
-/// Nodes, edges and what is known of them. Cloning is free.
-#[derive(Clone)]
-pub(crate) struct Parts {
-    pub(crate) adjacency: Adjacency,
-    pub(crate) features: Option<Features>,
-    pub(crate) names: Vec<String>,
-    pub(crate) ids: Arc<Ids>,
-    pub(crate) labels: Option<Labels>,
-    pub(crate) splits: Arc<Vec<Split>>,
-    pub(crate) counts: MergeCounts,
-    /// Where it lies on disk, if it does.
-    pub(crate) store: Option<Arc<Store>>,
-    fingerprint: Arc<OnceLock<String>>,
-}
-
-impl Parts {
-    fn new(adjacency: Adjacency, ids: Ids, counts: MergeCounts) -> Parts {
-        Parts {
-            adjacency,
-            features: None,
-            names: Vec::new(),
-            ids: Arc::new(ids),
-            labels: None,
-            splits: Arc::default(),
-            counts,
-            store: None,
-            fingerprint: Arc::default(),
-        }
-    }
-
-    /// Names the structure, as the manifest of a store does.
-    pub(crate) fn fingerprint(&self) -> &str {
-        self.fingerprint.get_or_init(|| match &self.store {
-            Some(store) => store.manifest().fingerprint.clone(),
-            None => Manifest::fingerprint_of(&self.adjacency),
-        })
-    }
-
-    /// What an encoder learns from, with the names of columns: features of the graph's own,
-    /// or those made from its structure where the settings ask for them.
-    pub(crate) fn inputs(&self, settings: &Settings) -> subgcon::Result<(Features, Vec<String>)> {
-        let refuse =
-            |value: &str, remedy: &str| Err(subgcon::Error::setting("features", value, remedy));
-        match (&self.features, settings.features.structural) {
-            (Some(own), false) => Ok((own.clone(), self.names.clone())),
-            (None, true) => Ok((structural(&self.adjacency, settings.seed), structural_names())),
-            (Some(_), true) => refuse(
-                "structural",
-                "the graph has features of its own; learn from them (structural=False), or give \
-                 the graph without",
-            ),
-            (None, false) => refuse(
-                "none",
-                "the graph has no features, and an encoder learns from them; give X, or \
-                 structural=True to learn from degrees and positions",
-            ),
-        }
-    }
-}
 
 /// A graph that never changes.
 #[pyclass(frozen, module = "subgcon._native")]
@@ -460,7 +400,7 @@ impl Graph {
             let edges = EdgeRules { directed: adjacency.directed, ..EdgeRules::default() };
             let options = StoreOptions { edges, replace: overwrite, ..StoreOptions::default() };
             let mut writer = StoreWriter::create(&path, options, watch)?;
-            writer.topology(&parts.ids, edge_list(adjacency))?;
+            writer.topology(&parts.ids, parts.edges())?;
             if let Some(features) = &parts.features {
                 writer.features(features.width(), |sink| {
                     let written = match features {
@@ -499,26 +439,6 @@ impl Graph {
             ))),
         }
     }
-}
-
-/// Every edge once, as it goes into a store.
-fn edge_list(adjacency: &Adjacency) -> EdgeList {
-    let mut edges = EdgeList::new();
-    let mut chunk = EdgeChunk::default();
-    for node in 0..adjacency.nodes() as u32 {
-        let weights = adjacency.weights(node).unwrap_or_default();
-        for (at, &neighbour) in adjacency.neighbours(node).iter().enumerate() {
-            if adjacency.directed || node < neighbour {
-                chunk.push(node, neighbour);
-                chunk.weights.extend(weights.get(at));
-            }
-        }
-        if chunk.len() >= 1 << 20 {
-            edges.push(std::mem::take(&mut chunk));
-        }
-    }
-    edges.push(chunk);
-    edges
 }
 
 fn edge_weights(

@@ -6,6 +6,7 @@
 //! | file | its question |
 //! | --- | --- |
 //! | `graph` | how do arrays become a graph, and a graph arrays? |
+//! | `parts` | what is a graph made of? |
 //! | `ids` | how do Python's ids become ours? |
 //! | `settings` | what do keywords ask for? |
 //! | `widths` | how wide is each block of an embedding of so many columns? |
@@ -24,6 +25,7 @@ mod evaluate;
 mod graph;
 mod ids;
 mod model;
+mod parts;
 mod settings;
 mod stores;
 mod watch;

@@ -381,3 +381,14 @@ def test_arrays_that_start_between_two_numbers(toy):
     given = learner().fit_transform(toy.X, toy.A)
     assert learner().fit_transform(odd, toy.A).tobytes() == given.tobytes()
     assert learner().fit_transform(np.asfortranarray(toy.X), toy.A).tobytes() == given.tobytes()
+
+
+def test_usual_names_are_known_in_capitals():
+    edges = pd.DataFrame({"Source": ["a", "b"], "TARGET": ["b", "c"], "Weight": [1.0, 2.0]})
+    nodes = pd.DataFrame({"ID": ["a", "b", "c"], "Label": ["x", "y", "x"], "f": [1.0, 2.0, 3.0], "label": ["u", "u", "v"]})
+    graph = Graph.from_tables(edges, nodes)
+    assert graph.ids == ["a", "b", "c"] and graph.weighted
+    # The name itself comes before one that is like it, which is no number and so no feature.
+    assert graph.classes == ["u", "v"] and graph.feature_names == ["f"]
+    with pytest.raises(ValueError, match="source and target"):
+        Graph.from_tables(edges.rename(columns={"TARGET": "Target", "Weight": "target"}).rename(columns={"target": "TARGET"}))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays, _native, _tensors
+from . import _arrays, _native, _tables, _tensors
 
 
 class Graph:
@@ -127,7 +127,7 @@ class Graph:
         """From tables of pandas, polars or pyarrow, with ids of any kind: integers or texts.
 
         ``edges`` has a row an edge, with columns such as ``src``, ``dst`` and perhaps ``weight`` (the names that the
-        command knows; others are told). ``nodes`` has a row a node: ``id`` (or the index of a pandas table),
+        command knows, in capitals or not; others are told). ``nodes`` has a row a node: ``id`` (or the index of a pandas table),
         perhaps ``label``, ``split`` (train, validation, test) and features: one list column ``features``, or every
         other numeric column. Without it the nodes are those that edges name, ordered by id.
 
@@ -138,13 +138,13 @@ class Graph:
         """
         if not _arrays.is_table(edges):
             raise ValueError(f"edges: {type(edges).__name__}; give a table of pandas, polars or pyarrow")
-        source, target = _edge_columns(edges, source, target)
-        weight = _chosen(edges, weight, ["weight"], "weight")
+        source, target = _tables.edge_columns(edges, source, target)
+        weight = _tables.chosen(edges, weight, ["weight"], "weight")
         ends = [_arrays.ids_of(_arrays.column(edges, name), f"column {name!r}") for name in (source, target)]
         weights = None if weight is None else _arrays.weights_of(_arrays.column(edges, weight))
         ids: Any = None
         if nodes is not None:
-            id = _chosen(nodes, id, _arrays.IDS, "id")
+            id = _tables.chosen(nodes, id, _arrays.IDS, "id")
             if id is not None:
                 ids = _arrays.ids_of(_arrays.column(nodes, id), f"column {id!r}")
             elif _arrays.library(nodes) == "pandas":
@@ -155,9 +155,9 @@ class Graph:
         graph = cls(native)
         if nodes is None:
             return graph
-        label = _chosen(nodes, label, ["label"], "label")
-        split = _chosen(nodes, split, ["split"], "split")
-        matrix, names = _table_features(nodes, features, {id, label, split} - {None})
+        label = _tables.chosen(nodes, label, ["label"], "label")
+        split = _tables.chosen(nodes, split, ["split"], "split")
+        matrix, names = _tables.features_of(nodes, features, {id, label, split} - {None})
         added = graph.num_nodes - len(ids)
         if matrix is not None:
             if added:
@@ -483,60 +483,3 @@ def _csr(offsets: np.ndarray, places: np.ndarray, values: np.ndarray, shape: Any
 def _check_names(names: list[str], width: int) -> None:
     if names and len(names) != width:
         raise ValueError(f"{len(names)} names for {width} feature columns")
-
-
-def _edge_columns(edges: Any, source: Any, target: Any) -> "tuple[Any, Any]":
-    there = _arrays.columns(edges)
-    if source is None and target is None:
-        for pair in _arrays.ENDS:
-            if all(name in there for name in pair):
-                return pair
-        raise ValueError(
-            f"edges: columns {there}; call the ends of an edge {' or '.join('/'.join(p) for p in _arrays.ENDS)}, or tell "
-            "source and target"
-        )
-    if source is None or target is None:
-        raise ValueError("tell both source and target, or neither")
-    for name in (source, target):
-        if name not in there:
-            raise ValueError(f"edges: no column {name!r} among {there}")
-    return source, target
-
-
-def _chosen(table: Any, name: Any, usual: "list[str]", what: str) -> Any:
-    there = _arrays.columns(table)
-    if name is not None:
-        if name not in there:
-            raise ValueError(f"{what} = {name!r}: no such column among {there}")
-        return name
-    return next((name for name in usual if name in there), None)
-
-
-def _table_features(nodes: Any, chosen: "Sequence[Any] | None", others: "set[Any]") -> "tuple[np.ndarray | None, list[str]]":
-    there = _arrays.columns(nodes)
-    if isinstance(chosen, str):
-        chosen = [chosen]
-    if chosen is None:
-        chosen = ["features"] if "features" in there else None
-    if chosen is None:
-        chosen = [name for name in there if name not in others and _arrays.feature_column(nodes, name).dtype.kind in "iufb"]
-        if not chosen:
-            return None, []
-    unknown = [name for name in chosen if name not in there]
-    if unknown:
-        raise ValueError(f"features: no columns {unknown} among {there}")
-    if len(chosen) == 1:
-        values = _arrays.feature_column(nodes, chosen[0])
-        if values.dtype.kind == "O":
-            rows = [np.asarray(row, dtype=np.float32) for row in values]
-            widths = {row.shape for row in rows}
-            if len(widths) != 1 or len(next(iter(widths))) != 1:
-                raise ValueError(f"column {chosen[0]!r}: lists of {sorted(widths)} numbers; give each node as many")
-            return np.stack(rows), []
-    parts = [_arrays.feature_column(nodes, name) for name in chosen]
-    bad = [name for name, part in zip(chosen, parts) if part.dtype.kind not in "iufb"]
-    if bad:
-        raise ValueError(f"features: columns {bad} are no numbers, or have gaps; fill or leave them out")
-    with np.errstate(over="ignore"):
-        matrix = np.stack([part.astype(np.float32) for part in parts], axis=1)
-    return matrix, [str(name) for name in chosen]

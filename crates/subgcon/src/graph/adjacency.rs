@@ -50,6 +50,17 @@ impl Adjacency {
         if self.directed { self.arcs() } else { self.arcs() / 2 }
     }
 
+    /// Every edge once with its weight (1 where there are none), rising; the smaller node first
+    /// where the graph is undirected.
+    pub fn each_edge(&self) -> impl Iterator<Item = (u32, u32, f32)> + '_ {
+        let arcs = (0..self.nodes() as u32).flat_map(|node| {
+            let weights = self.weights(node);
+            let others = self.neighbours(node).iter().enumerate();
+            others.map(move |(at, &other)| (node, other, weights.map_or(1.0, |all| all[at])))
+        });
+        arcs.filter(|&(node, other, _)| self.directed || node < other)
+    }
+
     fn range(&self, node: u32) -> std::ops::Range<usize> {
         let node = node as usize;
         self.offsets[node] as usize..self.offsets[node + 1] as usize
