@@ -122,6 +122,10 @@ fn report_written(path: &Path, manifest: &Manifest) -> String {
     if let Some(unused) = manifest.origin.settings.get("unused columns") {
         notes.push(format!("columns not used: {unused}"));
     }
+    if let Some(unused) = manifest.origin.settings.get("unused columns of edges") {
+        let hint = if manifest.weighted { "" } else { " (--weight-column names a weight)" };
+        notes.push(format!("columns of edges not used: {unused}{hint}"));
+    }
     if !notes.is_empty() {
         lines.push(format!("from {}: {}", counted(dropped.given, "given edge"), notes.join("; ")));
     }

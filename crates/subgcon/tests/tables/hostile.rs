@@ -141,12 +141,20 @@ fn bad_nodes_are_refused_with_their_line() {
             "nodes.csv:3: feature \"f\": \"abc\" is not a number; ",
         ),
         ("id,f\n1,0\n2,\n", Table::default(), "nodes.csv:3: feature \"f\": \"\" is not a number; "),
-        ("id,f\n1,0\n2,NaN\n", Table::default(), "nodes.csv:3: feature 0 is NaN; "),
-        ("id,f\n1,0\n2,-inf\n", Table::default(), "nodes.csv:3: feature 0 is -inf; "),
+        (
+            "id,f\n1,0\n2,NaN\n",
+            Table::default(),
+            "nodes.csv:3: feature \"f\": \"NaN\" is not a number; fill it in",
+        ),
+        (
+            "id,f\n1,0\n2,-inf\n",
+            Table::default(),
+            "nodes.csv:3: feature \"f\": \"-inf\" is not a number; mend",
+        ),
         (
             "id,f\n1,0\n2,1\n1,1\n",
             Table::default(),
-            "nodes.csv: node id \"1\" stands twice: as node 0 and as node 2 (counted from 0); ",
+            "nodes.csv:4: node id \"1\" stands twice: first on line 2; give every node one row",
         ),
         ("id\n1\n\"\"\n", Table::default(), "nodes.csv:3: the id is empty; "),
         (
@@ -227,7 +235,10 @@ fn files_that_are_not_there_or_not_tables() {
 #[test]
 fn a_graph_needs_a_node_and_fits_in_32_bits() {
     let message = refused("src,dst\n", None, Table::default());
-    assert!(message.contains("would be empty"), "{message}");
+    let expected = "edges.csv: the graph would be empty: the table has no rows; give at least one";
+    assert!(message.starts_with(expected), "{message}");
+    let message = refused("src,dst\n", Some("id\n"), Table::default());
+    assert!(message.starts_with("nodes.csv: the graph would be empty"), "{message}");
     let table = Table { node_count: Some(1 << 32), ..Table::default() };
     let message = refused("src,dst\n1,2\n", None, table);
     assert!(message.contains("at most 4294967294 nodes"), "{message}");

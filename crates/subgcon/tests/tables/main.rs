@@ -8,6 +8,7 @@ mod columns;
 #[allow(dead_code)]
 mod harness;
 mod hostile;
+mod meanings;
 mod mutation;
 mod regressions;
 mod valid;

@@ -21,7 +21,7 @@ use crate::graph::{IdIndex, Ids, Labels, MAX_NODES};
 use crate::io::store::{Origin, StoreWriter};
 use crate::io::table::csv::{TextTable, field_text};
 use crate::io::table::edges::{EdgeTables, KnownNodes};
-use crate::io::table::{EdgeColumns, TextOptions, file_name, find_column, missing_column};
+use crate::io::table::{EdgeColumns, Header, TextOptions, file_name};
 
 /// Columns that hold the class, the first one there is taken.
 const CLASS_COLUMNS: [&str; 4] = ["page_type", "ml_target", "target", "mature"];
@@ -85,6 +85,7 @@ impl Musae {
             },
             text: TextOptions::default(),
             progress: store.progress(),
+            unused: Default::default(),
         };
         let edges = edges.known(&KnownNodes {
             index: &index,
@@ -134,11 +135,12 @@ impl Musae {
         let table = TextTable::open(path, b',', TextOptions::default())?;
         let names = table.names.clone();
         // Twitch's tables have the site's own number as `id`.
-        let id_column = find_column(path, &names, None, &["new_id", "id"], "")?;
-        let id_column = id_column
-            .ok_or_else(|| missing_column(path, &names, "no column \"id\"", "the header `id`"))?;
+        let header = Header::fixed(path, &names);
+        let id_column = header.find(None, &["new_id", "id"], "the header `id`")?;
+        let id_column =
+            id_column.ok_or_else(|| header.missing("no column \"id\"", "the header `id`"))?;
         let label = self.label_column.as_deref();
-        let class_column = find_column(path, &names, label, &CLASS_COLUMNS, "--label-column")?;
+        let class_column = header.find(label, &CLASS_COLUMNS, "--label-column")?;
         let mut target = Target { ids: Vec::new(), classes: class_column.map(|_| Vec::new()) };
         table.each_record(|line, record| {
             let place = || Place::line(path, line);

@@ -48,6 +48,15 @@ pub struct Table {
     pub comment: Option<u8>,
 }
 
+const UNUSED_OF_EDGES: &str = "unused columns of edges";
+
+/// Notes columns that nothing was taken from, so that it can be said.
+fn note(origin: &mut Origin, name: &str, unused: &[String]) {
+    if !unused.is_empty() {
+        origin.settings.insert(name.into(), unused.join(", "));
+    }
+}
+
 impl Table {
     /// Reads the tables into a store.
     pub fn import(&self, store: &mut StoreWriter<'_>) -> Result<Origin> {
@@ -64,15 +73,18 @@ impl Table {
             named_by: None,
         };
         let progress = store.progress();
-        let edges = EdgeTables { files: &self.edges, columns: &columns, text, progress };
+        let unused = Default::default();
+        let tables = EdgeTables { files: &self.edges, columns: &columns, text, progress, unused };
         let matrix = self.features.as_deref().map(MatrixFile::open).transpose()?;
         let mut origin = Origin::new(
             "table",
             self.edges.iter().chain(&self.nodes).chain(&self.features).collect::<Vec<_>>(),
         );
         let Some(path) = &self.nodes else {
-            let (ids, edges) = self.nodes_without_table(&edges, matrix.as_ref())?;
+            let (ids, edges) = self.nodes_without_table(&tables, matrix.as_ref())?;
+            self.check_some(&ids)?;
             store.topology(&ids, edges)?;
+            note(&mut origin, UNUSED_OF_EDGES, &tables.unused_columns());
             if let Some(matrix) = &matrix {
                 matrix.store(store)?;
             }
@@ -87,11 +99,14 @@ impl Table {
             no_features: self.no_features || matrix.is_some(),
         };
         let table = NodeTable::open(path, &node_columns, text)?;
-        let NodeList { ids: listed, labels, roles } = table.list(progress)?;
+        let list = table.list(progress)?;
+        let unused = table.unused_columns(&list);
+        let NodeList { ids: listed, labels, roles } = list;
         if let Some(matrix) = &matrix {
             matrix.check_rows(listed.len() as u64)?;
         }
-        let (ids, edges, created) = self.nodes_of_table(&table, &listed, &edges)?;
+        let (ids, edges, created) = self.nodes_of_table(&table, &listed, &tables)?;
+        self.check_some(&ids)?;
         store.topology(&ids, edges)?;
         store.created_nodes(created);
         self.store_features(store, &table, matrix.as_ref(), created)?;
@@ -103,11 +118,21 @@ impl Table {
             roles.resize(ids.len(), 0);
             store.splits(&[Split { name: "public".into(), roles }])?;
         }
-        let unused = table.unused_columns();
-        if !unused.is_empty() {
-            origin.settings.insert("unused columns".into(), unused.join(", "));
-        }
+        note(&mut origin, "unused columns", &unused);
+        note(&mut origin, UNUSED_OF_EDGES, &tables.unused_columns());
         Ok(origin)
+    }
+
+    /// A graph needs a node; here the files are known that name none.
+    fn check_some(&self, ids: &Ids) -> Result<()> {
+        let path = self.nodes.as_ref().or(self.edges.first());
+        match (ids.len(), path) {
+            (0, Some(path)) => {
+                let problem = "the graph would be empty: the table has no rows";
+                Err(Error::input(path, problem, "give at least one row after the header"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn nodes_without_table(
@@ -149,14 +174,13 @@ impl Table {
         edges: &EdgeTables<'_>,
     ) -> Result<(Ids, EdgeList, u64)> {
         let index = listed.index().map_err(|duplicate| {
-            Error::input(
-                &table.path,
-                format!(
-                    "node id {:?} stands twice: as node {} and as node {} (counted from 0)",
-                    duplicate.id, duplicate.first, duplicate.again
-                ),
-                "give every node one row",
-            )
+            let places = table.both_places(duplicate.first.into(), duplicate.again.into());
+            let (place, first) = match places {
+                Ok(places) => places,
+                Err(error) => return error,
+            };
+            let problem = format!("node id {:?} stands twice: first {first}", duplicate.id);
+            Error::input(place, problem, "give every node one row")
         })?;
         if self.create_missing {
             return edges.discovered(Some(listed));

@@ -10,6 +10,7 @@ use super::EdgePlaces;
 use super::csv::{Records, TextTable, field_text, ragged};
 use super::discover::RawEdges;
 use super::edges::bad_weight;
+use super::inspect::has_number_commas;
 use super::values::RawIds;
 use crate::error::{Error, Place, Result, shown};
 use crate::graph::{Strings, canonical_integer, check_weight};
@@ -120,7 +121,11 @@ impl TextPiece<'_> {
         let place = || Place::line(&self.shape.path, line);
         let weight: f32 = text.trim().parse().map_err(|_| {
             let problem = format!("weight {} is not a number", shown(&text));
-            Error::input(place(), problem, "mend it or pass --unweighted")
+            let remedy = match has_number_commas(text.trim()) {
+                true => "write a point for a decimal comma (0.5), nothing for thousands (1000)",
+                false => "mend it or pass --unweighted",
+            };
+            Error::input(place(), problem, remedy)
         })?;
         check_weight(weight).map_err(|problem| bad_weight(place(), text.trim(), problem))
     }

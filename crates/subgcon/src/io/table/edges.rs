@@ -6,6 +6,7 @@
 //! rows, so that the first bad row is the one reported, whatever the threads.
 
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -14,7 +15,7 @@ use super::csv::{Block, TextTable};
 use super::discover::{Compact, Discovery, RawEdges};
 use super::edge_text::{Spelling, Stop, TextPiece, TextShape};
 use super::values::{self, BadValue, RawIds};
-use super::{EdgeColumns, EdgePlaces, TableKind, TextOptions};
+use super::{EdgeColumns, EdgePlaces, Header, TableKind, TextOptions};
 use crate::error::{Error, Place, Result, shown};
 use crate::graph::{EdgeChunk, EdgeList, IdIndex, Ids, check_weight};
 use crate::progress::Progress;
@@ -25,6 +26,9 @@ pub(crate) struct EdgeTables<'a> {
     pub(crate) columns: &'a EdgeColumns,
     pub(crate) text: TextOptions,
     pub(crate) progress: &'a dyn Progress,
+    /// Columns that nothing is taken from, known once the tables were read: a pipe
+    /// cannot be opened a second time to look.
+    pub(crate) unused: Mutex<Vec<String>>,
 }
 
 /// Nodes that edges may name.
@@ -91,32 +95,41 @@ impl EdgeTables<'_> {
         take: &mut dyn FnMut(T) -> Result<()>,
     ) -> Result<(), Stop> {
         let mut weighted = None;
-        let mut agree = |path: &Path, places: EdgePlaces| {
+        let mut understand = |header: &Header<'_>, path: &Path| {
+            let (places, unused) = self.columns.places(header)?;
+            let mut told = self.unused.lock().unwrap_or_else(PoisonError::into_inner);
+            for name in unused {
+                if !told.contains(&name) {
+                    told.push(name);
+                }
+            }
             let weights = places.weight.is_some();
             if *weighted.get_or_insert(weights) == weights {
-                return Ok(());
+                return Ok(places);
             }
             let problem = "some edge files have weights and some have none";
             Err(Error::input(path, problem, "give all of them a weight column or none"))
         };
         for path in self.files {
-            match TableKind::of(path, self.text.delimiter)? {
-                TableKind::Text { delimiter } => {
-                    let table = TextTable::open(path, delimiter, self.text)?;
-                    let header = !self.text.no_header;
-                    let places = self.columns.places(path, &table.names, header)?;
-                    agree(path, places)?;
-                    self.read_text(table, places, spelling, &compact, take)?;
-                }
-                kind @ (TableKind::Parquet | TableKind::Arrow) => {
-                    let table = ColumnarTable::open(path, kind)?;
-                    let places = self.columns.places(path, &table.names(), true)?;
-                    agree(path, places)?;
-                    self.read_columns(&table, places, &compact, take)?;
-                }
+            let kind = TableKind::of(path, self.text.delimiter)?;
+            if let TableKind::Text { delimiter } = kind {
+                let table = TextTable::open(path, delimiter, self.text)?;
+                let header = Header::of(path, &table.names, kind, self.text);
+                let places = understand(&header, path)?;
+                self.read_text(table, places, spelling, &compact, take)?;
+            } else {
+                let table = ColumnarTable::open(path, kind)?;
+                let names = table.names();
+                let places = understand(&Header::of(path, &names, kind, self.text), path)?;
+                self.read_columns(&table, places, &compact, take)?;
             }
         }
         Ok(())
+    }
+
+    /// Columns that nothing was taken from.
+    pub(crate) fn unused_columns(&self) -> Vec<String> {
+        self.unused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn read_columns<T: Send>(

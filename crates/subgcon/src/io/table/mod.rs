@@ -13,6 +13,7 @@ pub(crate) mod values;
 
 mod discover;
 mod edge_text;
+mod inspect;
 
 use std::path::Path;
 
@@ -66,32 +67,132 @@ pub(crate) struct TextOptions {
     pub(crate) comment: Option<u8>,
 }
 
-/// Finds a column by the name the user gave, or by the usual names.
-pub(crate) fn find_column(
-    path: &Path,
-    names: &[String],
-    given: Option<&str>,
-    usual: &[&str],
-    flag: &str,
-) -> Result<Option<usize>> {
-    if let Some(given) = given {
-        return match names.iter().position(|name| name == given) {
-            Some(column) => Ok(Some(column)),
-            None => Err(missing_column(path, names, &format!("no column {given:?}"), flag)),
-        };
-    }
-    Ok(usual.iter().find_map(|usual| names.iter().position(|name| name == usual)))
+/// The names of a table's columns, and where they come from.
+pub(crate) struct Header<'a> {
+    path: &'a Path,
+    names: &'a [String],
+    line: HeaderLine,
 }
 
-/// A column that has to be there is not.
-pub(crate) fn missing_column(path: &Path, names: &[String], problem: &str, flag: &str) -> Error {
-    let shown: Vec<String> = names.iter().take(12).map(|name| crate::error::shown(name)).collect();
-    let more = if names.len() > 12 { ", …" } else { "" };
-    Error::input(
-        path,
-        format!("{problem}; its columns are {}{more}", shown.join(", ")),
-        format!("name the column with {flag}"),
-    )
+/// What a remedy may say of the first line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HeaderLine {
+    /// It was read as the header, and the user can say otherwise.
+    Read,
+    /// It is data: columns are numbered.
+    Data,
+    /// There is none, or the format fixes it.
+    Fixed,
+}
+
+impl<'a> Header<'a> {
+    pub(crate) fn of(
+        path: &'a Path,
+        names: &'a [String],
+        kind: TableKind,
+        text: TextOptions,
+    ) -> Header<'a> {
+        let line = match kind {
+            TableKind::Text { .. } if text.no_header => HeaderLine::Data,
+            TableKind::Text { .. } => HeaderLine::Read,
+            _ => HeaderLine::Fixed,
+        };
+        Header { path, names, line }
+    }
+
+    /// Of a format whose delimiter and header nobody chooses.
+    pub(crate) fn fixed(path: &'a Path, names: &'a [String]) -> Header<'a> {
+        Header { path, names, line: HeaderLine::Fixed }
+    }
+
+    /// Finds a column by the name the user gave, or by the usual names.
+    pub(crate) fn find(
+        &self,
+        given: Option<&str>,
+        usual: &[&str],
+        flag: &str,
+    ) -> Result<Option<usize>> {
+        if let Some(given) = given {
+            return self.named(given, flag).map(Some);
+        }
+        let exact = usual.iter().find_map(|usual| self.exact(usual));
+        if exact.is_some() {
+            return Ok(exact);
+        }
+        for usual in usual {
+            if let Some(column) = self.in_any_case(usual, flag)? {
+                return Ok(Some(column));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The column of a name that the user gave.
+    pub(crate) fn named(&self, name: &str, flag: &str) -> Result<usize> {
+        self.exact(name).ok_or_else(|| self.missing(&format!("no column {name:?}"), flag))
+    }
+
+    fn exact(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|other| other == name)
+    }
+
+    /// The column of a usual name: written so, or else whatever the case.
+    fn in_any_case(&self, name: &str, flag: &str) -> Result<Option<usize>> {
+        if let Some(column) = self.exact(name) {
+            return Ok(Some(column));
+        }
+        let same = |other: &String| other.eq_ignore_ascii_case(name);
+        let mut columns = (0..self.names.len()).filter(|&column| same(&self.names[column]));
+        match (columns.next(), columns.next()) {
+            (Some(one), Some(other)) => {
+                let (one, other) = (&self.names[one], &self.names[other]);
+                let problem = format!("columns {one:?} and {other:?} may both be the {name}");
+                Err(Error::input(self.path, problem, format!("name one of them with {flag}")))
+            }
+            (found, _) => Ok(found),
+        }
+    }
+
+    /// A column that has to be there is not.
+    pub(crate) fn missing(&self, problem: &str, flag: &str) -> Error {
+        let names = self.names;
+        let shown: Vec<String> =
+            names.iter().take(12).map(|name| crate::error::shown(name)).collect();
+        let more = if names.len() > 12 { ", …" } else { "" };
+        let problem = format!("{problem}; its columns are {}{more}", shown.join(", "));
+        let plain = format!("name the column with {flag}");
+        let remedy = match self.suspicion() {
+            Some(suspicion) => format!("{suspicion}; otherwise {plain}"),
+            None => plain,
+        };
+        Error::input(self.path, problem, remedy)
+    }
+
+    /// What the names say of a delimiter or a header that is not what it was taken for.
+    fn suspicion(&self) -> Option<String> {
+        const DELIMITERS: [(char, &str); 5] =
+            [(';', "';'"), ('\t', "tab"), ('|', "'|'"), (',', "','"), (' ', "space")];
+        if self.line == HeaderLine::Fixed {
+            return None;
+        }
+        let mut parts: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        let mut flags = Vec::new();
+        if let &[only] = &parts[..] {
+            if self.line == HeaderLine::Data {
+                let one = "if another character stands between columns, give it with --delimiter";
+                return Some(one.into());
+            }
+            if let Some((sign, word)) = DELIMITERS.iter().find(|(sign, _)| only.contains(*sign)) {
+                flags.push(format!("if {sign:?} stands between columns, pass --delimiter {word}"));
+                parts = only.split(*sign).filter(|part| !part.is_empty()).collect();
+            }
+        }
+        let number = |part: &&str| part.trim().parse::<f64>().is_ok();
+        if self.line == HeaderLine::Read && parts.iter().all(number) {
+            flags.push("if the first line is no header, pass --no-header".into());
+        }
+        (!flags.is_empty()).then(|| flags.join("; "))
+    }
 }
 
 /// The columns of an edge table.
@@ -125,34 +226,63 @@ const USUAL_ENDS: [(&str, &str); 6] = [
 ];
 
 impl EdgeColumns {
-    pub(crate) fn places(&self, path: &Path, names: &[String], header: bool) -> Result<EdgePlaces> {
-        let find = |name: &str| names.iter().position(|other| other == name);
-        let usual = USUAL_ENDS
-            .iter()
-            .filter(|pair| !header || pair.0 != "0")
-            .find_map(|(source, target)| Some((find(source)?, find(target)?)));
+    /// Where the columns are, and the names of those that nothing is taken from.
+    pub(crate) fn places(&self, header: &Header<'_>) -> Result<(EdgePlaces, Vec<String>)> {
+        let ends = |flag| self.named_by.unwrap_or(flag);
+        let usual = self.usual_ends(header, ends("--src-column"), ends("--dst-column"))?;
         let end = |given: &Option<String>, usual: Option<usize>, flag: &str| match given {
-            Some(_) => find_column(path, names, given.as_deref(), &[], flag),
+            Some(name) => header.named(name, flag).map(Some),
             None => Ok(usual),
         };
         let source = end(&self.source, usual.map(|pair| pair.0), "--src-column")?;
         let target = end(&self.target, usual.map(|pair| pair.1), "--dst-column")?;
         let (Some(source), Some(target)) = (source, target) else {
             let problem = "no columns src and dst (or source and target, from and to, …)";
-            let flags = self.named_by.unwrap_or("--src-column and --dst-column");
-            return Err(missing_column(path, names, problem, flags));
+            return Err(header.missing(problem, ends("--src-column and --dst-column")));
         };
+        let (path, names) = (header.path, header.names);
         if source == target {
             let problem = format!("column {:?} cannot be both ends of an edge", names[source]);
             return Err(Error::input(path, problem, "name two columns"));
         }
-        let weight =
-            find_column(path, names, self.weight.as_deref(), &["weight"], "--weight-column")?;
+        let weight = header.find(self.weight.as_deref(), &["weight"], "--weight-column")?;
         if let Some(weight) = weight.filter(|&weight| weight == source || weight == target) {
             let problem = format!("column {:?} cannot be an end and the weight", names[weight]);
             return Err(Error::input(path, problem, "name another column with --weight-column"));
         }
-        Ok(EdgePlaces { source, target, weight: weight.filter(|_| !self.unweighted) })
+        let used = [Some(source), Some(target), weight];
+        let unused = (0..names.len()).filter(|&column| !used.contains(&Some(column)));
+        let unused = unused.map(|column| names[column].clone()).collect();
+        let weight = weight.filter(|_| !self.unweighted);
+        Ok((EdgePlaces { source, target, weight }, unused))
+    }
+
+    /// The ends by their usual names: a pair as it is written, else one in any case.
+    fn usual_ends(
+        &self,
+        header: &Header<'_>,
+        source_flag: &str,
+        target_flag: &str,
+    ) -> Result<Option<(usize, usize)>> {
+        let headless = header.line == HeaderLine::Data;
+        let pairs = || USUAL_ENDS.iter().filter(|pair| headless || pair.0 != "0");
+        let mut exact =
+            pairs().filter_map(|pair| Some((header.exact(pair.0)?, header.exact(pair.1)?)));
+        if let Some(pair) = exact.next() {
+            return Ok(Some(pair));
+        }
+        // Where both are named there is nothing to find, nor to be in doubt about.
+        if self.source.is_some() && self.target.is_some() {
+            return Ok(None);
+        }
+        for (source, target) in pairs() {
+            let source = header.in_any_case(source, source_flag)?;
+            let target = header.in_any_case(target, target_flag)?;
+            if let (Some(source), Some(target)) = (source, target) {
+                return Ok(Some((source, target)));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use super::columnar::{ColumnarTable, Rows};
 use super::csv::{TextTable, field_text};
-use super::{TableKind, TextOptions, find_column, missing_column, values};
+use super::inspect::{Inspected, list_items, not_a_number};
+use super::{Header, TableKind, TextOptions, values};
 use crate::error::{Error, Place, Result, shown};
 use crate::graph::{Ids, Role, Strings, canonical_integer, node_count};
-use crate::io::store::FeatureSink;
+use crate::io::store::{FeatureError, FeatureSink};
 use crate::progress::Progress;
 
 /// Which columns of a node table mean what; `None` leaves it to the usual names.
@@ -28,13 +29,15 @@ pub(crate) struct NodeColumns {
 /// A node table whose columns are understood.
 pub(crate) struct NodeTable {
     pub(crate) path: PathBuf,
-    pub(crate) names: Vec<String>,
+    looked: Inspected,
     kind: TableKind,
     text: TextOptions,
     id: usize,
     label: Option<usize>,
     split: Option<usize>,
     features: FeatureColumns,
+    /// Every column of numbers is a feature, since the user named none.
+    unasked: bool,
 }
 
 /// Where features come from.
@@ -60,38 +63,33 @@ const USUAL_LISTS: [&str; 5] = ["features", "feature", "x", "feat", "embedding"]
 impl NodeTable {
     pub(crate) fn open(path: &Path, columns: &NodeColumns, text: TextOptions) -> Result<NodeTable> {
         let kind = TableKind::of(path, text.delimiter)?;
-        let (names, numeric, list) = match kind {
-            TableKind::Text { delimiter } => inspect_text(path, delimiter, text)?,
-            _ => inspect_columns(path, kind)?,
-        };
-        let find = |given: &Option<String>, usual: &[&str], flag| {
-            find_column(path, &names, given.as_deref(), usual, flag)
-        };
+        let looked = Inspected::of(path, kind, text)?;
+        let names = &looked.names;
+        let header = Header::of(path, names, kind, text);
         let first_column: &[&str] = if text.no_header { &["0"] } else { &USUAL_IDS };
-        let Some(id) = find(&columns.id, first_column, "--id-column")? else {
-            let problem = "no column id (or node_id, nodeId, nid)";
-            return Err(missing_column(path, &names, problem, "--id-column"));
+        let Some(id) = header.find(columns.id.as_deref(), first_column, "--id-column")? else {
+            return Err(header.missing("no column id (or node_id, nodeId, nid)", "--id-column"));
         };
-        let label = find(&columns.label, &["label"], "--label-column")?;
-        let split = find(&columns.split, &["split"], "--split-column")?;
+        let label = header.find(columns.label.as_deref(), &["label"], "--label-column")?;
+        let split = header.find(columns.split.as_deref(), &["split"], "--split-column")?;
         let taken = [Some(id), label, split];
-        let free = |column: &usize| !taken.contains(&Some(*column));
+        let named = |name: &String| header.named(name, "--feature-columns");
         let features = if columns.no_features {
             FeatureColumns::None
         } else if let [name] = &columns.features[..] {
-            let flag = "--feature-columns";
-            let column = find_column(path, &names, Some(name), &[], flag)?.unwrap_or(0);
-            match list(column)? {
+            let column = named(name)?;
+            match looked.list_width(column)? {
                 Some(width) => FeatureColumns::List(column, width),
                 None => FeatureColumns::Numbers(vec![column]),
             }
         } else if columns.features.is_empty() {
-            let mut usual = USUAL_LISTS.iter().filter_map(|u| names.iter().position(|n| n == u));
-            let column = usual.find(free);
-            match column.map(|column| Ok((column, list(column)?))).transpose()? {
+            let column = header.find(None, &USUAL_LISTS, "--feature-columns")?;
+            let column = column.filter(|&column| !taken.contains(&Some(column)));
+            match column.map(|column| Ok((column, looked.list_width(column)?))).transpose()? {
                 Some((column, Some(width))) => FeatureColumns::List(column, width),
                 _ => {
-                    let numbers: Vec<usize> = numeric.into_iter().filter(free).collect();
+                    let mut numbers = looked.numeric();
+                    numbers.retain(|&column| !taken.contains(&Some(column)));
                     match numbers.is_empty() {
                         true => FeatureColumns::None,
                         false => FeatureColumns::Numbers(numbers),
@@ -99,13 +97,12 @@ impl NodeTable {
                 }
             }
         } else {
-            let chosen = columns.features.iter().map(|name| {
-                let found = find_column(path, &names, Some(name), &[], "--feature-columns")?;
-                Ok(found.unwrap_or(0))
-            });
-            FeatureColumns::Numbers(chosen.collect::<Result<_>>()?)
+            FeatureColumns::Numbers(columns.features.iter().map(named).collect::<Result<_>>()?)
         };
-        Ok(NodeTable { path: path.to_path_buf(), names, kind, text, id, label, split, features })
+        let list = matches!(features, FeatureColumns::List(..));
+        let unasked = !list && columns.features.is_empty() && !columns.no_features;
+        let path = path.to_path_buf();
+        Ok(NodeTable { path, looked, kind, text, id, label, split, features, unasked })
     }
 
     /// Number of feature columns; none where the table has no features.
@@ -121,24 +118,36 @@ impl NodeTable {
     pub(crate) fn feature_names(&self) -> Option<Vec<String>> {
         match &self.features {
             FeatureColumns::Numbers(columns) => {
-                Some(columns.iter().map(|&column| self.names[column].clone()).collect())
+                Some(columns.iter().map(|&column| self.looked.names[column].clone()).collect())
             }
             _ => None,
         }
     }
 
-    /// Columns that nothing is taken from.
-    pub(crate) fn unused_columns(&self) -> Vec<&str> {
+    /// Columns that nothing is taken from, with the reason where it may surprise. Those of
+    /// labels and splits are among them where they turned out to be empty.
+    pub(crate) fn unused_columns(&self, list: &NodeList) -> Vec<String> {
+        let label = self.label.filter(|_| list.labels.is_some());
+        let split = self.split.filter(|_| list.roles.is_some());
         let used = |column: &usize| {
             let feature = match &self.features {
                 FeatureColumns::None => false,
                 FeatureColumns::List(list, _) => list == column,
                 FeatureColumns::Numbers(columns) => columns.contains(column),
             };
-            feature || [Some(self.id), self.label, self.split].contains(&Some(*column))
+            feature || [Some(self.id), label, split].contains(&Some(*column))
         };
-        let columns = (0..self.names.len()).filter(|column| !used(column));
-        columns.map(|column| self.names[column].as_str()).collect()
+        let columns = (0..self.looked.names.len()).filter(|column| !used(column));
+        let told = columns.map(|column| {
+            let reason = match [self.label, self.split].contains(&Some(column)) {
+                true => Some("no values".to_owned()),
+                // Where the user chose, no column has to say why it is no feature.
+                false => self.looked.doubt(column).filter(|_| self.unasked),
+            };
+            let name = &self.looked.names[column];
+            reason.map_or_else(|| name.clone(), |reason| format!("{name} ({reason})"))
+        });
+        told.collect()
     }
 
     /// Ids, labels and splits.
@@ -156,7 +165,10 @@ impl NodeTable {
         progress.end();
         let ids = list.ids.finish();
         node_count(ids.len() as u64)?;
-        Ok(NodeList { ids, labels: list.labels, roles: list.roles })
+        // A column without a value says nothing: a split without nodes could only be refused later.
+        let labels = list.labels.filter(|labels| labels.iter().any(Option::is_some));
+        let roles = list.roles.filter(|roles| roles.iter().any(|&role| role != Role::Unused as u8));
+        Ok(NodeList { ids, labels, roles })
     }
 
     fn list_text(
@@ -246,7 +258,7 @@ impl NodeTable {
                 FeatureColumns::None => return Ok(false),
                 FeatureColumns::List(column, width) => {
                     let field = text_field(record, *column, &place)?;
-                    for number in list_items(field) {
+                    for number in list_items(field, &place)? {
                         row.push(self.number(*column, number, &place)?);
                     }
                     if row.len() != *width {
@@ -272,12 +284,38 @@ impl NodeTable {
     }
 
     fn number(&self, column: usize, field: &str, place: &dyn Fn() -> Place) -> Result<f32> {
-        field.trim().parse().map_err(|_| {
-            let name = &self.names[column];
-            let problem = format!("feature {name:?}: {} is not a number", shown(field));
-            let remedy = "mend the value, or choose numeric columns with --feature-columns";
-            Error::input(place(), problem, remedy)
-        })
+        let parsed = field.trim().parse().ok().filter(|x: &f32| x.is_finite());
+        let what = || format!("feature {:?}", self.looked.names[column]);
+        parsed.ok_or_else(|| not_a_number(place(), &what(), field))
+    }
+
+    /// The error for a row that the store refused, with the column's own name.
+    fn refused(&self, error: FeatureError) -> Error {
+        match (&self.features, error) {
+            (FeatureColumns::Numbers(columns), FeatureError::Value { row, column, value }) => {
+                let name = &self.looked.names[columns[column]];
+                let problem = format!("feature {name:?} is {value}");
+                let remedy = "features must be finite numbers: replace or remove it";
+                Error::input(Place::row(&self.path, row), problem, remedy)
+            }
+            (_, error) => error.at(&self.path),
+        }
+    }
+
+    /// Where two rows, counted from 0, stand in the file: the place of the later one, and words
+    /// for the earlier one.
+    pub(crate) fn both_places(&self, first: u64, again: u64) -> Result<(Place, String)> {
+        let TableKind::Text { delimiter } = self.kind else {
+            return Ok((Place::row(&self.path, again), format!("in row {first}")));
+        };
+        let (mut row, mut before, mut after) = (0, 0, 0);
+        TextTable::open(&self.path, delimiter, self.text)?.each_record(|line, _| {
+            before = if row == first { line } else { before };
+            after = line;
+            row += 1;
+            Ok(row <= again)
+        })?;
+        Ok((Place::line(&self.path, after), format!("on line {before}")))
     }
 
     fn features_columns(&self, sink: &mut FeatureSink, progress: &dyn Progress) -> Result<()> {
@@ -307,87 +345,11 @@ impl NodeTable {
                     }
                 }
                 progress.advance(count as u64);
-                sink.dense(&block).map_err(|error| error.at(&self.path))
+                sink.dense(&block).map_err(|error| self.refused(error))
             })?;
         }
         Ok(())
     }
-}
-
-type ListWidth<'a> = Box<dyn Fn(usize) -> Result<Option<usize>> + 'a>;
-type Inspected<'a> = (Vec<String>, Vec<usize>, ListWidth<'a>);
-
-/// Names, numeric columns and, for any column, the width of its lists. In text
-/// the first value that is not empty tells: where it is a number, so are all.
-fn inspect_text(path: &Path, delimiter: u8, text: TextOptions) -> Result<Inspected<'_>> {
-    const LOOK_AT: usize = 10_000;
-    let table = TextTable::open(path, delimiter, text)?;
-    let names = table.names.clone();
-    let mut first = vec![String::new(); names.len()];
-    let mut seen = 0;
-    table.each_record(|_, record| {
-        for (first, field) in first.iter_mut().zip(record).filter(|(first, _)| first.is_empty()) {
-            *first = String::from_utf8_lossy(field).trim().to_owned();
-        }
-        seen += 1;
-        Ok(seen < LOOK_AT && first.iter().any(String::is_empty))
-    })?;
-    let is_number = |field: &String| field.parse::<f32>().is_ok();
-    let numeric = (0..first.len()).filter(|&column| is_number(&first[column])).collect();
-    let list = move |column: usize| {
-        let Some(field) = first.get(column) else { return Ok(None) };
-        let bracketed = field.starts_with('[') || field.starts_with('(');
-        let items = list_items(field).count();
-        let numbers = list_items(field).all(|item| item.parse::<f32>().is_ok());
-        Ok((numbers && (bracketed || items > 1)).then_some(items))
-    };
-    Ok((names, numeric, Box::new(list)))
-}
-
-fn inspect_columns(path: &Path, kind: TableKind) -> Result<Inspected<'_>> {
-    let table = ColumnarTable::open(path, kind)?;
-    let names = table.names();
-    let types: Vec<_> = table.schema.fields().iter().map(|f| f.data_type().clone()).collect();
-    let is_number = |column: &usize| values::is_number(&types[*column]);
-    let numeric = (0..names.len()).filter(is_number).collect();
-    let list = move |column: usize| match values::list_of_numbers(&types[column]) {
-        None => Ok(None),
-        Some(Some(width)) => Ok(Some(width)),
-        Some(None) => first_list_width(&table, column).map(Some),
-    };
-    Ok((names, numeric, Box::new(list)))
-}
-
-/// The length of the first list of a column of lists.
-fn first_list_width(table: &ColumnarTable, column: usize) -> Result<usize> {
-    use arrow_array::Array;
-    use arrow_array::cast::AsArray;
-    let mut width = None;
-    for group in 0..table.groups() {
-        table.read_group(group, &[column], |rows| {
-            let array = &rows.columns[0];
-            let row = (0..array.len()).find(|&row| !array.is_null(row));
-            if let (None, Some(row)) = (width, row) {
-                width = Some(match array.data_type() {
-                    arrow_schema::DataType::List(_) => {
-                        array.as_list::<i32>().value_length(row) as usize
-                    }
-                    _ => array.as_list::<i64>().value_length(row) as usize,
-                });
-            }
-            Ok(())
-        })?;
-        if width.is_some() {
-            break;
-        }
-    }
-    Ok(width.unwrap_or(0))
-}
-
-/// Numbers in one field: `[1, 2]`, `1 2`, `1;2`.
-fn list_items(field: &str) -> impl Iterator<Item = &str> {
-    let inside = field.trim().trim_start_matches(['[', '(']).trim_end_matches([']', ')']);
-    inside.split([',', ';', ' ', '\t']).map(str::trim).filter(|item| !item.is_empty())
 }
 
 fn role(word: &str, place: &dyn Fn() -> Place) -> Result<Role> {
