@@ -72,6 +72,8 @@ impl Arguments {
 struct Summary {
     output: String,
     nodes: u64,
+    /// Nodes that were asked for again.
+    repeats: u64,
     width: usize,
     ok: u64,
     isolated: u64,
@@ -97,7 +99,13 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     let schema = FeatureSchema { width: features.width(), names };
     config.features.check(&arguments.model, &schema)?;
     let ids = store.ids()?;
-    let nodes = chosen(arguments, ids)?;
+    let (nodes, repeats) = match chosen(arguments, ids)? {
+        Some(nodes) => {
+            let (nodes, repeats) = distinct(nodes);
+            (Some(nodes), repeats)
+        }
+        None => (None, 0),
+    };
     let same_graph = model.provenance.graph == store.manifest().fingerprint;
     if model.settings.features.structural && !same_graph {
         anyhow::bail!(
@@ -156,6 +164,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     let summary = Summary {
         output: arguments.output.display().to_string(),
         nodes: count as u64,
+        repeats,
         width,
         ok: of(Status::Ok),
         isolated: of(Status::Isolated),
@@ -191,6 +200,16 @@ fn chosen(arguments: &Arguments, ids: &Ids) -> anyhow::Result<Option<Vec<u32>>> 
     Ok(Some(found.collect::<anyhow::Result<_>>()?))
 }
 
+/// Each node once, where it stands first, and how many were left out: an id stands once in
+/// a file of embeddings.
+fn distinct(mut nodes: Vec<u32>) -> (Vec<u32>, u64) {
+    let before = nodes.len();
+    let mut seen = std::collections::HashSet::with_capacity(before);
+    nodes.retain(|&node| seen.insert(node));
+    let repeats = before - nodes.len();
+    (nodes, repeats as u64)
+}
+
 fn lines(path: &Path, text: &str, ids: &Ids) -> anyhow::Result<Vec<u32>> {
     let index = ids.index().map_err(|twice| {
         anyhow::anyhow!("the graph has the id {:?} twice; import it again", twice.id)
@@ -224,6 +243,10 @@ fn text(summary: &Summary) -> String {
     ];
     for (count, kind) in kinds.iter().filter(|(count, _)| *count > 0) {
         text += &format!("  {} {kind}\n", thousands(*count));
+    }
+    if summary.repeats > 0 {
+        let repeats = counted(summary.repeats, "node");
+        text += &format!("  {repeats} asked for more than once, each written once\n");
     }
     if !summary.same_graph {
         text += "  the model was trained on another graph\n";

@@ -8,7 +8,7 @@ use subgcon::graph::{Duplicates, EdgeRules};
 use subgcon::io::import::{GraphSage, GraphSaint, Musae, Npz, Ogb, Planetoid, Table};
 use subgcon::io::store::{StoreOptions, StoreWriter};
 
-use super::{Output, report_written, shell_word};
+use super::{DUPLICATES, Output, report_written, shell_word};
 use crate::progress::Bars;
 
 #[derive(Debug, Args)]
@@ -28,7 +28,8 @@ struct Target {
     /// Ignore edge weights
     #[arg(long)]
     unweighted: bool,
-    /// Where a pair is given more than once: keep the largest weight, or add weights up
+    /// Where a pair is given more than once: keep the largest weight, or add weights up. Of an
+    /// edge that is given in both directions the larger of the two sums stays, unless --directed
     #[arg(long, value_name = "RULE", default_value = "largest")]
     duplicates: DuplicateRule,
 }
@@ -145,7 +146,7 @@ struct TableArguments {
     /// Create nodes that edges name and the node table does not
     #[arg(long, requires = "nodes")]
     create_missing: bool,
-    /// Delimiter of text tables, one character or "tab" [default: by the file's name]
+    /// Delimiter of text tables, one character, "tab" or "space" [default: by the file's name]
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     delimiter: Option<u8>,
     /// Text tables have no header: columns are 0, 1, …
@@ -191,7 +192,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         replace: target.store.force,
     };
     let mut store = StoreWriter::create(&target.store.output, options, progress)?;
-    let origin = match &arguments.format {
+    let mut origin = match &arguments.format {
         Format::Table(table) => table.settings().import(&mut store)?,
         Format::Planetoid { dir, name, .. } => {
             Planetoid { dir: dir.clone(), name: name.clone() }.import(&mut store)?
@@ -209,6 +210,9 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
             Musae { dir: dir.clone(), label_column: label_column.clone() }.import(&mut store)?
         }
     };
+    if matches!(target.duplicates, DuplicateRule::Sum) {
+        origin.settings.insert(DUPLICATES.into(), "sum".into());
+    }
     let manifest = store.finish(origin)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", report_written(&target.store.output, &manifest))?;

@@ -8,7 +8,7 @@ use subgcon::graph::{Components, DegreeSummary, components, degrees};
 use subgcon::io::store::{Dropped, FeatureStorage, LabelKind, Manifest, Origin, SplitEntry, Store};
 use subgcon::progress::Progress;
 
-use super::{shortened, tell};
+use super::{repeats_were_added, shortened, tell};
 use crate::format::{bar, bytes, counted, percent, thousands};
 use crate::progress::Bars;
 
@@ -153,15 +153,16 @@ fn text(report: &Report) -> String {
     };
     row("edges", format!("{} ({kind})", thousands(report.edges)));
     let dropped = &report.dropped;
-    row(
-        "dropped",
-        format!(
-            "{}, {}, {} of weight zero",
-            counted(dropped.self_loops, "self-loop"),
-            counted(dropped.duplicates, "repeat"),
-            thousands(dropped.zero_weights)
-        ),
-    );
+    let loops = counted(dropped.self_loops, "self-loop");
+    let repeats = counted(dropped.duplicates, "repeat");
+    let zeros = thousands(dropped.zero_weights);
+    match repeats_were_added(&report.origin) {
+        true => {
+            row("dropped", format!("{loops}, {zeros} of weight zero"));
+            row("added up", repeats);
+        }
+        false => row("dropped", format!("{loops}, {repeats}, {zeros} of weight zero")),
+    }
     if dropped.mirrored > 0 {
         row("symmetrised", format!("{} added", counted(dropped.mirrored, "reverse arc")));
     }

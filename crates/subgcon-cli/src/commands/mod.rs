@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use subgcon::io::store::Manifest;
+use subgcon::io::store::{Manifest, Origin};
 
 use crate::format::{counted, thousands};
 
@@ -57,8 +57,22 @@ fn tell(json: bool, report: &impl Serialize, words: impl FnOnce() -> String) -> 
     } else {
         write!(out, "{}", words())?;
     }
+    out.flush()?;
     Ok(())
 }
+
+/// Words on stdout. `print!` would panic where nobody reads them or the disk is full.
+fn say(words: &str) -> anyhow::Result<()> {
+    tell(false, &(), || words.to_owned())
+}
+
+/// Whether repeated edges of a store were added up, which its counts do not tell.
+fn repeats_were_added(origin: &Origin) -> bool {
+    origin.settings.get(DUPLICATES).is_some_and(|rule| rule == "sum")
+}
+
+/// The name of that rule among the settings of an import.
+const DUPLICATES: &str = "duplicates";
 
 /// The first few of many, safe to print.
 fn shortened(items: &[String], most: usize) -> String {
@@ -95,13 +109,14 @@ fn report_written(path: &Path, manifest: &Manifest) -> String {
     lines.push(first);
     let dropped = &manifest.dropped;
     let mut notes = Vec::new();
-    for (count, noun) in [
-        (dropped.self_loops, "self-loop"),
-        (dropped.duplicates, "repeated edge"),
-        (dropped.zero_weights, "edge with weight zero"),
+    let merged = if repeats_were_added(&manifest.origin) { "added up" } else { "dropped" };
+    for (verb, count, noun) in [
+        ("dropped", dropped.self_loops, "self-loop"),
+        (merged, dropped.duplicates, "repeated edge"),
+        ("dropped", dropped.zero_weights, "edge with weight zero"),
     ] {
         if count > 0 {
-            notes.push(format!("dropped {}", counted(count, noun)));
+            notes.push(format!("{verb} {}", counted(count, noun)));
         }
     }
     if dropped.mirrored > 0 {

@@ -17,7 +17,7 @@ use subgcon::progress::Progress;
 use subgcon::train::{Material, Trainer};
 use subgcon::transform::Transform;
 
-use super::{shell_word, tell};
+use super::{say, shell_word, tell};
 use crate::format::thousands;
 use crate::progress::Bars;
 
@@ -262,8 +262,7 @@ pub(super) fn features(
 pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> {
     let settings = arguments.chosen.settings()?;
     if arguments.show_settings {
-        print!("{}", settings.to_toml());
-        return Ok(());
+        return say(&settings.to_toml());
     }
     let output = &arguments.output;
     if arguments.force {

@@ -7,4 +7,5 @@ mod eval;
 mod place;
 mod reproduce;
 mod stores;
+mod told;
 mod train;

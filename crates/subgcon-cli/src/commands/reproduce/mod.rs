@@ -44,8 +44,8 @@ use subgcon::config::Settings;
 use super::benchmark::{Plan, Summary, summarise, validated};
 use super::eval::SplitArguments;
 use super::figures::Row;
-use super::shell_word;
 use super::train::{PresetName, set};
+use super::{say, shell_word};
 use crate::format::counted;
 use crate::progress::Bars;
 use graphs::{Dataset, datasets};
@@ -129,12 +129,12 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         journal: Journal::open(&arguments.output)?,
     };
     if let (known @ 1.., path) = lab.journal.known() {
-        println!(
+        say(&format!(
             "{} has {} of earlier runs; those that are asked for are taken over (delete it to find \
-             them again)",
+             them again)\n",
             path.display(),
             counted(known as u64, "figure")
-        );
+        ))?;
     }
     let wanted = match arguments.table {
         Experiment::All => Experiment::value_variants()
@@ -157,7 +157,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
             Experiment::All => unreachable!("it was taken apart above"),
         };
         for path in page.write(&lab, experiment)? {
-            println!("wrote {}", path.display());
+            say(&format!("wrote {}\n", path.display()))?;
         }
     }
     Ok(())
