@@ -16,7 +16,7 @@ use subgcon::model::{Embedder, Status};
 use subgcon::progress::Progress;
 
 use super::tell;
-use super::train::features;
+use super::train::features_as_they_are;
 use crate::format::{counted, thousands};
 use crate::progress::Bars;
 
@@ -95,7 +95,8 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     let format = EmbeddingFormat::of_path(&arguments.output)?;
     let (model, config) = read_model(&arguments.model)?;
     let store = Store::open(&arguments.store)?;
-    let (features, names) = features(&store, &model.settings)?;
+    check_kind(arguments, &store, model.settings.features.structural)?;
+    let (features, names) = features_as_they_are(&store, &model.settings)?;
     let schema = FeatureSchema { width: features.width(), names };
     config.features.check(&arguments.model, &schema)?;
     let ids = store.ids()?;
@@ -175,6 +176,23 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         nodes_per_second: count as f64 / seconds,
     };
     tell(arguments.json, &summary, || text(&summary))
+}
+
+/// Refuses a graph with features for a model of structure, and the other way round: a model
+/// cannot choose any more what it learns from.
+fn check_kind(arguments: &Arguments, store: &Store, structural: bool) -> anyhow::Result<()> {
+    let (model, graph) = (arguments.model.display(), store.root().display());
+    match (store.features()?.is_some(), structural) {
+        (true, true) => anyhow::bail!(
+            "{model}: the model learnt from degrees and positions, and {graph} has features of its own; \
+             train one on them (without --structural)"
+        ),
+        (false, false) => anyhow::bail!(
+            "{graph}: the graph has no features, and the model {model} takes some; import it with those \
+             that the model was trained on"
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// The nodes that were asked for; none where all are.

@@ -136,6 +136,13 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
              graph with features of its own"
         );
     }
+    let shown = store.root().display();
+    if store.features()?.is_none() {
+        anyhow::bail!(
+            "{shown}: the graph has no features, and those that are made from structure know of edges \
+             that are held out; import it with a node table that has numeric columns"
+        );
+    }
     let (features, _) = features(&store, &settings)?;
     let mut learnt_rows = Vec::new();
     let mut free: BTreeMap<String, Vec<Found>> = BTreeMap::new();
@@ -143,7 +150,14 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     progress.begin("links", arguments.seeds, "runs");
     for seed in 0..arguments.seeds {
         let settings = Settings { seed: settings.seed + seed, ..settings.clone() };
-        let split = split_edges(whole, arguments.validation, arguments.test, settings.seed)?;
+        let split = split_edges(whole, arguments.validation, arguments.test, settings.seed);
+        // The library does not know which graph it is.
+        let split = split.map_err(|error| match error {
+            subgcon::Error::Input { problem, remedy, .. } => {
+                anyhow::anyhow!("{shown}: {problem}; {remedy}")
+            }
+            error => error.into(),
+        })?;
         (test_edges, validation_edges) = (split.test.edges.len(), split.validation.edges.len());
         let found = |embeddings: &Matrix<f32>, mut seconds: Seconds| {
             let started = Instant::now();

@@ -138,7 +138,7 @@ impl Chosen {
         if let Some(path) = &self.config {
             let text = std::fs::read_to_string(path)
                 .with_context(|| format!("{}: cannot read", path.display()))?;
-            settings = settings.changed_by(&text, &path.display().to_string())?;
+            settings = settings.changed_by_file(&text, &path.display().to_string())?;
         }
         if let Some(seed) = self.seed {
             settings.seed = seed;
@@ -233,9 +233,26 @@ struct Seconds {
     total: f64,
 }
 
+/// The features to learn from: those of [`features_as_they_are`], unless all of them are zero.
+pub(super) fn features(
+    store: &Store,
+    settings: &Settings,
+) -> anyhow::Result<(Features, Vec<String>)> {
+    let manifest = store.manifest();
+    let empty = manifest.features.as_ref().is_some_and(|own| own.zero_rows == manifest.nodes);
+    if empty && !settings.features.structural {
+        anyhow::bail!(
+            "{}: all features are zero, and an encoder learns from them; import the graph with columns \
+             that say something of its nodes",
+            store.root().display()
+        );
+    }
+    features_as_they_are(store, settings)
+}
+
 /// The features of a store with the names of their columns, or those made from its
 /// structure where the settings ask for them.
-pub(super) fn features(
+pub(super) fn features_as_they_are(
     store: &Store,
     settings: &Settings,
 ) -> anyhow::Result<(Features, Vec<String>)> {

@@ -56,3 +56,74 @@ fn a_node_that_is_asked_for_twice_is_embedded_once() {
     let told = place.json("embed g.graph --model m --nodes ids.txt --json -o e.parquet");
     assert_eq!((told["nodes"].as_u64(), told["repeats"].as_u64()), (Some(2), Some(2)));
 }
+
+/// A graph of 200 nodes with two classes; `split` and features as asked for.
+fn ring(place: &Place, name: &str, row: impl Fn(usize) -> String) {
+    let edges: String = (0..200).map(|i| format!("{i},{}\n", (i + 1) % 200)).collect();
+    place.write("edges.csv", &format!("src,dst\n{edges}"));
+    let rows: String = (0..200).map(|i| format!("{i},{}\n", row(i))).collect();
+    place.write("nodes.csv", &format!("id,f,label,split\n{rows}"));
+    place.run(&format!("import table --edges edges.csv --nodes nodes.csv -o {name}"));
+}
+
+#[test]
+fn remedies_are_of_the_command_that_was_typed() {
+    let place = Place::new();
+    place.write("edges.csv", "src,dst\n0,1\n1,2\n");
+    place.run("import table --edges edges.csv -o bare.graph");
+    let told = place.fail("links bare.graph");
+    assert!(told.contains("has no features") && !told.contains("--structural"), "{told}");
+    place.write("nodes.csv", "id,f\n0,1\n1,2\n2,3\n");
+    place.run("import table --edges edges.csv --nodes nodes.csv -o tiny.graph");
+    let told = place.fail("links tiny.graph");
+    assert!(told.contains("tiny.graph: of 2 edges 0 would be for validation"), "{told}");
+    assert!(told.contains("hold out a larger share for validation (--validation)"), "{told}");
+    let told = place.fail("links tiny.graph --validation 0.5 --test 0.5");
+    assert!(told.contains("hold out smaller shares (--validation, --test)"), "{told}");
+
+    ring(&place, "zero.graph", |i| format!("0,{},", i % 2));
+    for words in ["train zero.graph -o m", "links zero.graph", "benchmark zero.graph --seeds 1"] {
+        let told = place.fail(words);
+        assert!(told.contains("zero.graph: all features are zero"), "{told}");
+    }
+    ring(&place, "g.graph", |i| format!("{},{},", i % 7, i % 2));
+    place.run("train g.graph --preset reference --width 8 --batch 20 --steps 2 -o m");
+    let told = place.fail("embed bare.graph --model m -o e.npy");
+    assert!(told.contains("bare.graph: the graph has no features, and the model m"), "{told}");
+    assert!(!told.contains("--structural"), "{told}");
+    place.run("train bare.graph --structural --steps 2 -o s");
+    let told = place.fail("embed g.graph --model s -o e.npy");
+    assert!(told.contains("s: the model learnt from degrees and positions"), "{told}");
+
+    place.run("embed g.graph --model m -o e.npy");
+    let told = place.fail("eval e.npy --graph g.graph --random 2 --train-per-class 90");
+    let flags = "ask for fewer a class (--train-per-class, --validation-per-class)";
+    assert!(told.contains("class \"0\" has 100 nodes") && told.contains(flags), "{told}");
+    let role = |i| ["train", "validation", "test"][i % 3];
+    ring(&place, "odd.graph", |i| format!("{},{},{}", i % 7, usize::from(i == 4), role(i)));
+    place.run("embed odd.graph --model m -o e.npy");
+    let told = place.fail("eval e.npy --graph odd.graph");
+    assert!(told.contains("split \"public\": class \"1\" has validation nodes"), "{told}");
+}
+
+#[test]
+fn a_folder_that_is_another_is_told_apart() {
+    let place = Place::new();
+    ring(&place, "g.graph", |i| format!("{},{},", i % 7, i % 2));
+    place.run("train g.graph --preset reference --width 8 --batch 20 --steps 2 -o m");
+    let told = place.fail("embed g.graph --model g.graph -o e.npy");
+    assert!(told.contains("g.graph: is a graph store, not a model; name a folder"), "{told}");
+    let told = place.fail("embed m --model m -o e.npy");
+    assert!(told.contains("m: is a model, not a graph store; name a folder"), "{told}");
+    for words in [
+        "train g.graph -o no/such/m",
+        "embed g.graph --model m -o no/such/e.npy",
+        "import table --edges edges.csv -o no/such/g.graph",
+    ] {
+        let told = place.fail(words);
+        assert!(told.contains("no/such: cannot write into it (make this folder first"), "{told}");
+    }
+    place.write("c.toml", "seed = 1\n[encoder]\nwidht = 3\n");
+    let told = place.fail("train g.graph --config c.toml -o n");
+    assert!(told.contains("c.toml:3: unknown field `widht`"), "{told}");
+}

@@ -4,10 +4,13 @@
 //! one (`[features.projection]` is a section of its own); a key's value is replaced
 //! as a whole. `"none"` takes an optional thing away.
 
+use std::path::Path;
+
+use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
 use super::Settings;
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 
 /// What may be taken away with `"none"`; the last two in blocks of the output.
 const OPTIONAL: [&str; 6] = [
@@ -20,20 +23,41 @@ const OPTIONAL: [&str; 6] = [
 ];
 
 impl Settings {
-    /// These settings with what a TOML text changes. `place` names the text in errors:
-    /// a file, or a flag.
+    /// These settings with what a TOML text changes. `place` names the text in errors, such
+    /// as a flag.
     pub fn changed_by(&self, text: &str, place: &str) -> Result<Settings> {
-        let wrong = |problem: String| {
-            let first = problem.trim().replace('\n', " ");
-            Error::input(std::path::Path::new(place), first, "see docs/settings.md for all names")
+        self.changed(text, place, false)
+    }
+
+    /// The same for a file, whose errors tell line and column.
+    pub fn changed_by_file(&self, text: &str, path: &str) -> Result<Settings> {
+        self.changed(text, path, true)
+    }
+
+    fn changed(&self, text: &str, place: &str, is_file: bool) -> Result<Settings> {
+        let wrong = |error: &toml::de::Error, at: Option<usize>| {
+            let problem = error.message().trim().replace('\n', " ");
+            let remedy = "see docs/settings.md for all names";
+            match at.filter(|_| is_file).and_then(|at| text.get(..at)) {
+                None => Error::input(Path::new(place), problem, remedy),
+                Some(before) => {
+                    let line = before.matches('\n').count() as u64 + 1;
+                    let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+                    let problem = format!("{problem} (column {column})");
+                    Error::input(Place::line(place, line), problem, remedy)
+                }
+            }
         };
-        let changes: Table = toml::from_str(text).map_err(|e| wrong(e.message().to_owned()))?;
+        let changes: Table =
+            toml::from_str(text).map_err(|e| wrong(&e, e.span().map(|span| span.start)))?;
         // TOML's integers are signed.
         self.check_seed()?;
-        let mut all = Table::try_from(self).expect("checked settings become TOML");
-        merge("", &mut all, changes);
-        let settings: Settings =
-            all.try_into().map_err(|e: toml::de::Error| wrong(e.message().to_owned()))?;
+        let all = Table::try_from(self).expect("checked settings become TOML");
+        let mut merged = all.clone();
+        merge("", &mut merged, changes);
+        let settings: Settings = merged
+            .try_into()
+            .map_err(|e: toml::de::Error| wrong(&e, first_wrong(&all, text, e.message())))?;
         settings.validate()?;
         Ok(settings)
     }
@@ -57,6 +81,42 @@ impl Settings {
         all.entry("company").or_insert_with(none);
         toml::to_string(&all).expect("a table becomes TOML")
     }
+}
+
+/// Where in a text the key begins that, all alone, gives this error. Once merged, a table
+/// knows no places any more.
+fn first_wrong(base: &Table, text: &str, message: &str) -> Option<usize> {
+    fn look(
+        path: &mut Vec<String>,
+        table: &DeTable<'_>,
+        fails: &dyn Fn(&[String]) -> bool,
+    ) -> Option<usize> {
+        table.iter().find_map(|(key, value)| {
+            path.push(key.get_ref().to_string());
+            let found = match value.get_ref() {
+                DeValue::Table(section) if is_section(key.get_ref()) => look(path, section, fails),
+                _ => fails(path).then(|| key.span().start),
+            };
+            path.pop();
+            found
+        })
+    }
+    let changes: Table = toml::from_str(text).ok()?;
+    let fails = |path: &[String]| {
+        let (Some(last), Some(first)) = (path.last(), path.first()) else { return false };
+        let section = path[..path.len() - 1]
+            .iter()
+            .try_fold(&changes, |table, key| table.get(key).and_then(Value::as_table));
+        let Some(value) = section.and_then(|section| section.get(last)) else { return false };
+        let alone = path[1..].iter().rev().fold(value.clone(), |inner, key| {
+            Value::Table(Table::from_iter([(key.clone(), inner)]))
+        });
+        let mut all = base.clone();
+        merge("", &mut all, Table::from_iter([(first.clone(), alone)]));
+        let settings: std::result::Result<Settings, toml::de::Error> = all.try_into();
+        settings.is_err_and(|error| error.message() == message)
+    };
+    look(&mut Vec::new(), DeTable::parse(text).ok()?.get_ref(), &fails)
 }
 
 fn merge(path: &str, base: &mut Table, changes: Table) {
@@ -222,6 +282,16 @@ mod tests {
         assert!(told.starts_with("output.noisy_steps = 1: it is for a block"), "{told}");
         assert!(refused("[[output]]\nweight = 0.0").starts_with("output.weight = 0"));
         assert!(refused("[[output]]\nweight = 1e39").starts_with("output.weight = 1"));
+        let in_file = |text: &str| base().changed_by_file(text, "x.toml").unwrap_err().to_string();
+        let told = in_file("seed = 3\n\n[encoder]\nlayers = 1\n  widht = 64\n");
+        assert!(told.starts_with("x.toml:5: unknown field `widht`"), "{told}");
+        assert!(told.contains("(column 3); see docs/settings.md"), "{told}");
+        let told = in_file("seed = 3\nencoder.width = \"wide\"\n");
+        assert!(told.starts_with("x.toml:2: ") && told.contains("(column 9)"), "{told}");
+        let told = in_file("seed = 3\nsteps = = 4\n");
+        assert!(told.starts_with("x.toml:2: "), "{told}");
+        let told = in_file("[training]\nstopping = { never = 3, else = 4 }\n[colour]\nx = 1\n");
+        assert!(told.starts_with("x.toml:2: ") || told.starts_with("x.toml:3: "), "{told}");
         let odd = Settings { seed: u64::MAX, ..base() };
         assert!(odd.changed_by("", "x").unwrap_err().to_string().starts_with("seed = "));
     }

@@ -44,6 +44,8 @@ pub(super) fn single<'a>(labels: &'a Labels, what: &str) -> Result<&'a [i32]> {
 
 /// Nodes of a split by role: training, validation, test.
 pub(super) struct Parts {
+    /// The split, as messages name it.
+    pub(super) place: String,
     pub(super) train: Vec<u32>,
     pub(super) validation: Vec<u32>,
     pub(super) test: Vec<u32>,
@@ -66,6 +68,7 @@ impl Parts {
             nodes.map(|(node, _)| node as u32).collect()
         };
         let parts = Parts {
+            place: place.clone(),
             train: with(Role::Train),
             validation: with(Role::Validation),
             test: with(Role::Test),

@@ -37,7 +37,8 @@ pub fn random_splits(
                 shown(name),
                 nodes.len()
             ),
-            "ask for fewer a class, or remove the labels of that class",
+            "ask for fewer a class (--train-per-class, --validation-per-class), or remove the labels \
+             of that class",
         ));
     }
     let draw = |index: usize| {
@@ -97,7 +98,8 @@ mod tests {
         assert_eq!(
             error,
             "labels: class \"1\" has 12 nodes; 5 for training, 8 for validation and one for the \
-             test are 14; ask for fewer a class, or remove the labels of that class"
+             test are 14; ask for fewer a class (--train-per-class, --validation-per-class), or \
+             remove the labels of that class"
         );
         assert!(random_splits(&labels(), 0, 1, 1, 1).is_err());
         let several = Labels::Multi { members: vec![1, 0].into(), names: vec!["a".into()] };

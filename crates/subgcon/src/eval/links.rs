@@ -42,7 +42,7 @@ pub fn hold_out_edges(adjacency: &Adjacency, share: f64, seed: u64) -> Result<He
         return Err(refuse("graph", problem, "hold out another share, or take a larger graph"));
     }
     let [edges, _] = drawn_edges(adjacency, [count, 0], seed);
-    let non_edges = non_edges(adjacency, count, seed)?;
+    let non_edges = non_edges(adjacency, count, seed, "hold out a smaller share")?;
     Ok(HeldOut { adjacency: without(adjacency, &edges), edges, non_edges })
 }
 
@@ -108,12 +108,19 @@ pub fn split_edges(
     }
     let all = adjacency.edges();
     let [valid, tests] = [validation, test].map(|share| (all as f64 * share).round() as u64);
-    if valid == 0 || tests == 0 || valid + tests >= all {
+    let left = all.saturating_sub(valid + tests);
+    let remedy = match [valid, tests, left] {
+        [0, ..] => Some("hold out a larger share for validation (--validation)"),
+        [_, 0, _] => Some("hold out a larger share for the test (--test)"),
+        [.., 0] => Some("hold out smaller shares (--validation, --test)"),
+        _ => None,
+    };
+    if let Some(remedy) = remedy {
         let problem = format!(
-            "of {all} edges {valid} are for validation and {tests} for the test, and nothing else \
-             would be left or one of them is empty"
+            "of {all} edges {valid} would be for validation, {tests} for the test and {left} for \
+             training, and each needs one"
         );
-        return Err(refuse("graph", problem, "hold out other shares, or take a larger graph"));
+        return Err(refuse("graph", problem, format!("{remedy}, or take a larger graph")));
     }
     let [test, validation] = drawn_edges(adjacency, [tests, valid], seed);
     let mut held_out = [&test[..], &validation].concat();
@@ -121,7 +128,9 @@ pub fn split_edges(
     let left = without(adjacency, &held_out);
     let fitted = (all - valid - tests).min(FITTED);
     let [train, _] = drawn_edges(&left, [fitted, 0], seed);
-    let mut others = non_edges(adjacency, tests + valid + fitted, seed)?;
+    // Training edges need as many, so that another share would not help.
+    let remedy = "take a graph with fewer edges for its nodes";
+    let mut others = non_edges(adjacency, tests + valid + fitted, seed, remedy)?;
     let mut take = |edges: Vec<(u32, u32)>| {
         let non_edges = others.split_off(others.len() - edges.len());
         LinkPairs { edges, non_edges }
@@ -156,14 +165,19 @@ fn without(adjacency: &Adjacency, edges: &[(u32, u32)]) -> Adjacency {
     }
 }
 
-fn non_edges(adjacency: &Adjacency, count: u64, seed: u64) -> Result<Vec<(u32, u32)>> {
+fn non_edges(
+    adjacency: &Adjacency,
+    count: u64,
+    seed: u64,
+    remedy: &str,
+) -> Result<Vec<(u32, u32)>> {
     let nodes = adjacency.nodes() as u64;
     let ordered = nodes * nodes.saturating_sub(1);
     let pairs = if adjacency.directed { ordered } else { ordered / 2 };
     let free = pairs - adjacency.edges();
     if free < count {
         let problem = format!("{free} pairs of nodes without an edge, and {count} are needed");
-        return Err(refuse("graph", problem, "hold out a smaller share"));
+        return Err(refuse("graph", problem, remedy));
     }
     let connected = |a: u32, b: u32| adjacency.neighbours(a).binary_search(&b).is_ok();
     let mut stream = Stream::new(seed, "non-edges", 0);
@@ -491,7 +505,14 @@ mod tests {
             assert_eq!(others.len(), 120);
         }
         let told = split_edges(&ring(false, false), 0.5, 0.5, 1).unwrap_err().to_string();
-        assert!(told.contains("of 120 edges 60 are for validation and 60 for the test"), "{told}");
+        assert!(told.contains("60 for the test and 0 for training"), "{told}");
+        assert!(told.contains("hold out smaller shares (--validation, --test)"), "{told}");
+        // Of six pairs five are edges, and all five need a pair without one.
+        let dense = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3)];
+        let told = split_edges(&graph(4, &dense, false, false), 0.2, 0.2, 1).unwrap_err();
+        let told = told.to_string();
+        assert!(told.contains("1 pairs of nodes without an edge, and 5 are needed"), "{told}");
+        assert!(told.contains("take a graph with fewer edges"), "{told}");
         assert!(split_edges(&ring(false, false), 0.0, 0.1, 1).is_err());
     }
 

@@ -34,7 +34,7 @@ impl<'a> Task<'a> {
         for (role, nodes) in &parts.roles()[1..] {
             let there = sizes(labels, nodes);
             if let Some(class) = (0..names.len()).find(|&c| known[c] == 0 && there[c] > 0) {
-                return Err(no_training_node(&names[class], *role));
+                return Err(no_training_node(&parts.place, &names[class], *role));
             }
         }
         match labels {
@@ -44,7 +44,7 @@ impl<'a> Task<'a> {
                 present.enumerate().for_each(|(place, class)| places[class] = place as u32);
                 let count = places.iter().filter(|&&place| place != u32::MAX).count();
                 if count < 2 {
-                    return Err(too_few("training nodes are all of one class"));
+                    return Err(too_few(&parts.place, "training nodes are all of one class"));
                 }
                 Ok(Task::One { classes, places, count })
             }
@@ -53,7 +53,7 @@ impl<'a> Task<'a> {
                 let asked: Vec<usize> =
                     (0..names.len()).filter(|&c| known[c] > 0 && known[c] < all).collect();
                 if asked.is_empty() {
-                    return Err(too_few("training nodes all have the same classes"));
+                    return Err(too_few(&parts.place, "training nodes all have the same classes"));
                 }
                 let constant = known.iter().map(|&known| u8::from(known == all)).collect();
                 Ok(Task::Several { members, asked, constant })
@@ -176,11 +176,11 @@ fn sizes(labels: &Labels, nodes: &[u32]) -> Vec<usize> {
     sizes
 }
 
-fn no_training_node(class: &str, role: Role) -> Error {
+fn no_training_node(place: &str, class: &str, role: Role) -> Error {
     let problem = format!("class {} has {} nodes but no training node", shown(class), role.name());
-    refuse("labels", problem, "move one of its nodes to training, or take them out of the split")
+    refuse(place, problem, "move one of its nodes to training, or take them out of the split")
 }
 
-fn too_few(problem: &str) -> Error {
-    refuse("labels", problem, "assign training nodes of at least two classes")
+fn too_few(place: &str, problem: &str) -> Error {
+    refuse(place, problem, "assign training nodes of at least two classes")
 }

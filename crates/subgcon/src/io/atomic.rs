@@ -40,6 +40,7 @@ impl PartialFolder {
             return Err(Error::Exists(target.to_path_buf()));
         }
         let parent = parent_of(target);
+        check_parent(target)?;
         let prefix = format!(".{}.", name.to_string_lossy());
         remove_abandoned(parent, &prefix)?;
         // Under another name until the lock is held, so that nobody clears it away.
@@ -146,6 +147,17 @@ fn exchange(folder: &Path, target: &Path) -> Result<()> {
         fs::rename(&aside, folder).map_err(Error::io("remove", &aside))?;
     }
     sync_folder(parent_of(target))
+}
+
+/// Whether there is a folder to write `target` into: said before hours of work, and with
+/// a remedy, which "no such file" lacks.
+pub(crate) fn check_parent(target: &Path) -> Result<()> {
+    let parent = parent_of(target);
+    let found = fs::metadata(parent).and_then(|found| match found.is_dir() {
+        true => Ok(()),
+        false => Err(std::io::ErrorKind::NotADirectory.into()),
+    });
+    found.map_err(Error::io("write into it (make this folder first, or choose another)", parent))
 }
 
 fn parent_of(path: &Path) -> &Path {
@@ -314,6 +326,8 @@ mod tests {
     fn a_missing_parent_is_named() {
         let root = tempfile::tempdir().unwrap();
         let error = PartialFolder::create(&root.path().join("no/a.graph"), false).unwrap_err();
-        assert!(error.to_string().contains("no: cannot open"), "{error}");
+        let told = error.to_string();
+        assert!(told.contains("no: cannot write into it (make this folder first"), "{told}");
+        assert!(told.contains("No such file"), "{told}");
     }
 }

@@ -13,6 +13,7 @@ mod array_file;
 mod atomic;
 mod csr;
 mod guard;
+mod kind;
 mod npy;
 mod npz;
 mod parts;

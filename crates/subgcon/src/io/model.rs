@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::array_file::{ArrayEntry, checksum, seal};
 use super::atomic::PartialFolder;
+use super::kind::kind_of;
 use super::parts::{Collected, Parts, read_encoder};
 use super::tensors::{TensorValues, TensorValuesRef, read_tensors};
 use crate::config::{BlockSettings, Settings};
@@ -148,8 +149,15 @@ pub fn check_replaceable(path: &Path) -> Result<()> {
 
 /// What a model says of itself.
 pub fn read_config(path: &Path) -> Result<ModelConfig> {
+    let root = path;
     let path = path.join(CONFIG);
-    let text = fs::read(&path).map_err(Error::io("open", &path))?;
+    let text = fs::read(&path).map_err(|error| match kind_of(root) {
+        Some(kind) => {
+            let remedy = "name a folder made by `subgcon train`";
+            Error::store(root, format!("is {kind}, not a model"), remedy)
+        }
+        None => Error::io("open", &path)(error),
+    })?;
     let damaged = |problem: String| Error::store(&path, problem, REMEDY);
     #[derive(Deserialize)]
     struct Head {

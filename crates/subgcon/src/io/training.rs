@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::array_file::checksum_of;
+use super::atomic::check_parent;
 use super::model::write_model;
 use super::parts::{Collected, Parts, read_encoder};
 use super::store::Store;
@@ -178,6 +179,7 @@ impl TrainingFolder {
         identity: Identity,
         unfinished: Unfinished,
     ) -> Result<TrainingFolder> {
+        check_parent(model)?;
         let root = folder_of(model);
         match fs::create_dir(&root) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}

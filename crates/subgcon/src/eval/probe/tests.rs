@@ -239,13 +239,13 @@ fn classes_that_training_nodes_agree_on_are_answered_so() {
     let several = Labels::Multi { members: members.into(), names: names.clone() };
     assert_eq!(
         refusal(&x, &several, &split(90)),
-        "labels: class \"c\" has test nodes but no training node; move one of its nodes to \
+        "split \"thirds\": class \"c\" has test nodes but no training node; move one of its nodes to \
          training, or take them out of the split"
     );
     let same = Labels::Multi { members: [1, 0, 0].repeat(90).into(), names };
     assert_eq!(
         refusal(&x, &same, &split(90)),
-        "labels: training nodes all have the same classes; assign training nodes of at least two \
+        "split \"thirds\": training nodes all have the same classes; assign training nodes of at least two \
          classes"
     );
 }
@@ -289,13 +289,13 @@ fn what_cannot_be_probed_is_refused_by_name() {
     classes[40] = Some(9);
     assert_eq!(
         refusal(&x, &Labels::from_integers(&classes), &thirds),
-        "labels: class \"9\" has validation nodes but no training node; move one of its nodes to \
+        "split \"thirds\": class \"9\" has validation nodes but no training node; move one of its nodes to \
          training, or take them out of the split"
     );
     let one = Labels::from_integers(&[Some(4); 90]);
     assert_eq!(
         refusal(&x, &one, &thirds),
-        "labels: training nodes are all of one class; assign training nodes of at least two classes"
+        "split \"thirds\": training nodes are all of one class; assign training nodes of at least two classes"
     );
     let none = ProbeSettings::default().with_grid(Vec::new());
     let error = probe(&x, &good, &thirds, &none).unwrap_err().to_string();

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::{is_writer, parent_of, sync_folder, writer};
+use super::{check_parent, is_writer, parent_of, sync_folder, writer};
 use crate::error::{Error, Result};
 
 /// A file in the making. Dropped unfinished, it is removed.
@@ -40,6 +40,7 @@ impl PartialFile {
             _ => {}
         }
         let parent = parent_of(target);
+        check_parent(target)?;
         let prefix = format!(".{}.", name.to_string_lossy());
         remove_abandoned(parent, &prefix)?;
         let own = format!("{prefix}{}", writer());
@@ -213,6 +214,6 @@ mod tests {
             assert!(error.contains("give a name for the file"), "{error}");
         }
         let error = PartialFile::create(&root.path().join("no/a.npy"), true).unwrap_err();
-        assert!(error.to_string().contains("no: cannot open"), "{error}");
+        assert!(error.to_string().contains("no: cannot write into it (make"), "{error}");
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::super::array_file::{ArrayEntry, checksum_of};
+use super::super::kind::kind_of;
 use super::names;
 use crate::error::{Error, Result};
 use crate::graph::{Adjacency, MAX_NODES};
@@ -236,12 +237,12 @@ impl Manifest {
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(_) if root.is_dir() => {
+                let problem = match kind_of(root) {
+                    Some(kind) => format!("is {kind}, not a graph store"),
+                    None => "not a graph store: it has no manifest.json".into(),
+                };
                 let remedy = "name a folder made by `subgcon import` or `subgcon generate`";
-                return Err(Error::store(
-                    root,
-                    "not a graph store: it has no manifest.json",
-                    remedy,
-                ));
+                return Err(Error::store(root, problem, remedy));
             }
             Err(source) => return Err(Error::io("open the graph store", root)(source)),
         };
@@ -257,7 +258,10 @@ impl Manifest {
         let head: Head =
             serde_json::from_slice(&text).map_err(|e| damaged(format!("cannot be read: {e}")))?;
         if head.format != FORMAT {
-            let problem = format!("says its format is {:?}", head.format);
+            let problem = match kind_of(root) {
+                Some(kind) => format!("is that of {kind}"),
+                None => format!("says its format is {:?}", head.format),
+            };
             return Err(Error::store(&path, problem, format!("a graph store says {FORMAT:?}")));
         }
         if head.version > VERSION.into() {
