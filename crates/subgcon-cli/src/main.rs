@@ -1,6 +1,7 @@
 //! The `subgcon` command: raw arguments become checked settings, one function
 //! runs each subcommand. Results go to stdout, progress and errors to stderr;
-//! the exit status is 0, 1 for an error and 2 for wrong usage.
+//! the exit status is 0, 2 where the command line cannot be understood, and 1 for every other
+//! error, among them values that only the work shows to be wrong.
 
 mod args;
 mod commands;

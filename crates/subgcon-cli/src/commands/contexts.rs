@@ -142,6 +142,8 @@ struct Summary {
     directed: bool,
     /// Contexts that were there already.
     reused: u64,
+    /// Whether every checksum of the table was found right.
+    verified: bool,
     seconds: f64,
     nodes_per_second: Option<f64>,
     bytes: u64,
@@ -195,7 +197,8 @@ fn sample_all(
         false => table.check_members()?,
     }
     let view = AdjacencyView::new(store.adjacency()?);
-    let summary = summarise(store, &table, &view, seconds);
+    let summary =
+        Summary { verified: arguments.verify, ..summarise(store, &table, &view, seconds) };
     if let Some(path) = &arguments.svg {
         let name = store.root().file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let picture =
@@ -247,6 +250,7 @@ fn summarise(
         nodes,
         directed: store.manifest().directed,
         reused: table.reused,
+        verified: false,
         seconds,
         nodes_per_second: (sampled > 0).then(|| sampled as f64 / seconds),
         bytes: table.manifest.arrays.values().map(|entry| entry.bytes).sum(),
@@ -290,6 +294,9 @@ fn summary_text(summary: &Summary) -> String {
     );
     let table = format!("{} ({})", summary.table, bytes(summary.bytes));
     row("table", table);
+    if summary.verified {
+        row("verified", "every checksum of the table is right, every member is a node".into());
+    }
     row(
         "work",
         match summary.nodes_per_second {

@@ -201,7 +201,8 @@ fn a_full_disk_keeps_what_was_sampled() {
     // that were there before the limit.
     let reused = summary["reused"].as_u64().unwrap();
     assert!((7 * 8192..100_000).contains(&reused), "{reused}");
-    place.run("contexts g.graph --epsilon 1e-3 --verify");
+    let told = place.run("contexts g.graph --epsilon 1e-3 --verify");
+    assert!(told.contains("verified    every checksum of the table is right"), "{told}");
 }
 
 /// Two programs that want the same table: one samples, the other waits its turn

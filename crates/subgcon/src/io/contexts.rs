@@ -219,6 +219,23 @@ fn map_contexts(root: &Path, manifest: &ContextManifest) -> Result<Contexts> {
     })
 }
 
+/// A table lies beside its store, which may be somebody else's: a copy of the store is a way
+/// out, a link is none ([`folder_of`] follows it).
+fn cannot_create(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let path = path.to_path_buf();
+    move |cause| {
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        let action = match cause.kind() {
+            PermissionDenied | ReadOnlyFilesystem => {
+                "create (contexts lie beside their store: copy the store, with `cp -r`, to a folder that \
+                 you may write to, and use the copy)"
+            }
+            _ => "create",
+        };
+        Error::Io { action, path, cause }
+    }
+}
+
 /// A table in the making; stays on disk when the work is interrupted.
 struct Sampling {
     root: PathBuf,
@@ -250,12 +267,12 @@ impl Sampling {
             return Ok(None);
         }
         let parent = folder_of(store.root());
-        fs::create_dir_all(&parent).map_err(Error::io("create", &parent))?;
+        fs::create_dir_all(&parent).map_err(cannot_create(&parent))?;
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         let folder = parent.join(format!(".{name}.partial"));
-        fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+        fs::create_dir_all(&folder).map_err(cannot_create(&folder))?;
         let path = folder.join(LOCK);
-        let lock = File::create(&path).map_err(Error::io("create", &path))?;
+        let lock = File::create(&path).map_err(cannot_create(&path))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -461,4 +478,21 @@ fn digest(contexts: &Contexts) -> String {
     hasher.update(bytemuck::cast_slice(&contexts.residual));
     hasher.update(&contexts.flags);
     hasher.finalize().to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_in_a_folder_of_somebody_else_is_told_to_be_copied() {
+        let error = |kind: std::io::ErrorKind| cannot_create(Path::new("g.contexts"))(kind.into());
+        for kind in [std::io::ErrorKind::PermissionDenied, std::io::ErrorKind::ReadOnlyFilesystem] {
+            let told = error(kind).to_string();
+            assert!(told.starts_with("g.contexts: cannot create (contexts lie beside"), "{told}");
+            assert!(told.contains("copy the store, with `cp -r`"), "{told}");
+        }
+        let told = error(std::io::ErrorKind::StorageFull).to_string();
+        assert!(!told.contains("copy"), "{told}");
+    }
 }
