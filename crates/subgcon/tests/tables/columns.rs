@@ -213,3 +213,16 @@ fn a_dictionary_of_numbers_is_a_feature_where_it_is_chosen() {
     let error = nodes(arrow, &column, chosen()).err().unwrap();
     assert!(error.contains("row 1: column \"f\": the value is missing (null)"), "{error}");
 }
+
+#[test]
+fn bad_features_name_their_column_and_repeated_ids_both_rows() {
+    let age: ArrayRef = Arc::new(Float64Array::from(vec![1.0, f64::NAN, 3.0, 4.0]));
+    for write in [arrow as Write, parquet] {
+        let columns = [("size", ints(&[4, 5, 6, 7])), ("age", age.clone())];
+        let told = nodes(write, &columns, Table::default()).err().unwrap();
+        assert!(told.contains(", row 1: feature \"age\" is NaN; "), "{told}");
+        let table = Table { id_column: Some("own".into()), ..Table::default() };
+        let told = nodes(write, &[("own", ints(&[0, 1, 0, 2]))], table).err().unwrap();
+        assert!(told.contains(", row 2: node id \"0\" stands twice: first in row 0; "), "{told}");
+    }
+}
