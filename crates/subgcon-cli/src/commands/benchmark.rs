@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value = "settings")]
     select: Select,
     /// Steps between two candidates, with --select validation
-    #[arg(long, value_name = "STEPS", default_value_t = 5)]
+    #[arg(long, value_name = "STEPS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     select_every: u64,
     /// Leave the rows out that cost nothing
     #[arg(long)]

@@ -17,6 +17,7 @@
 //! | `free` | what do features give that nothing was learnt for? |
 //! | `neighbours` | are a node's nearest nodes of its class? |
 //! | `kmeans` | do embeddings fall into groups of their own? |
+//! | `held_out` | which edges are held out, and which pairs stand beside them? |
 //! | `links` | do embeddings know of edges that were held out? |
 //! | `metrics` | how good are answers, as one number? |
 //! | `checks` | can these embeddings, labels and roles be evaluated at all? |
@@ -45,6 +46,7 @@
 mod checks;
 mod draw;
 pub mod free;
+pub mod held_out;
 pub mod kmeans;
 mod lbfgs;
 mod likelihood;
@@ -61,11 +63,9 @@ mod task;
 
 pub use draw::random_splits;
 pub use free::{FreeRow, free_rows};
+pub use held_out::{HeldOut, LinkPairs, LinkSplit, hold_out_edges, split_edges};
 pub use kmeans::{GroupReport, KMeansSettings, group_probe, k_means};
-pub use links::{
-    HeldOut, LinkProbe, LinkReport, LinkSplit, PairScore, hold_out_edges, link_probe, link_report,
-    split_edges,
-};
+pub use links::{LinkProbe, LinkReport, PairScore, link_probe, link_report};
 pub use logistic::{Logistic, LogisticSettings};
 pub use neighbours::{NeighbourReport, Similarity, neighbour_probe, sim_at};
 pub use probe::{Figures, ProbeReport, ProbeSettings, Validated, probe, validate};
