@@ -390,5 +390,13 @@ def test_usual_names_are_known_in_capitals():
     assert graph.ids == ["a", "b", "c"] and graph.weighted
     # The name itself comes before one that is like it, which is no number and so no feature.
     assert graph.classes == ["u", "v"] and graph.feature_names == ["f"]
-    with pytest.raises(ValueError, match="source and target"):
-        Graph.from_tables(edges.rename(columns={"TARGET": "Target", "Weight": "target"}).rename(columns={"target": "TARGET"}))
+    # A usual name as it is written comes before an earlier one in capitals.
+    edges = pd.DataFrame({"SRC": ["x"], "DST": ["y"], "source": ["a"], "target": ["b"]})
+    nodes = pd.DataFrame({"ID": [1, 2], "node_id": ["a", "b"]})
+    assert Graph.from_tables(edges, nodes).ids == ["a", "b"]
+    for name in ("Label", "Split", "Weight"):
+        clash = pd.DataFrame({"src": ["a"], "dst": ["b"], name: [1.0], name.upper(): [2.0]})
+        nodes = pd.DataFrame({"id": ["a", "b"]})
+        tables = (clash, nodes) if name == "Weight" else (edges, pd.DataFrame({"id": ["a", "b"], name: [1, 2], name.upper(): [1, 2]}))
+        with pytest.raises(ValueError, match=f"'{name}' and '{name.upper()}' may both be the {name.lower()}"):
+            Graph.from_tables(*tables)

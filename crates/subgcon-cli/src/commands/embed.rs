@@ -263,8 +263,7 @@ fn text(summary: &Summary) -> String {
         text += &format!("  {} {kind}\n", thousands(*count));
     }
     if summary.repeats > 0 {
-        let repeats = counted(summary.repeats, "node");
-        text += &format!("  {repeats} asked for more than once, each written once\n");
+        text += &format!("  {} left out\n", counted(summary.repeats, "repeat"));
     }
     if !summary.same_graph {
         text += "  the model was trained on another graph\n";

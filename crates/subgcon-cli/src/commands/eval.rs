@@ -210,12 +210,17 @@ fn remarks(
 ) -> std::io::Result<()> {
     let fits = || summary.splits.values().flat_map(|report| &report.tried);
     let given_up = fits().filter(|tried| !tried.converged).count();
+    let flags = [(settings.normalise, "--normalise"), (settings.standardise, "--standardise")];
+    let left: Vec<&str> = flags.iter().filter(|(given, _)| !given).map(|(_, flag)| *flag).collect();
+    let remedy = match left.is_empty() {
+        true => String::new(),
+        false => format!("; see what {} gives", left.join(" or ")),
+    };
     if given_up > 0 {
         let (all, steps) = (fits().count(), settings.steps);
         writeln!(
             out,
-            "  {given_up} of {all} fits were given up after {steps} steps or for want of digits: bring \
-             columns to one scale with --standardise"
+            "  {given_up} of {all} fits were given up after {steps} steps or for want of digits{remedy}"
         )?;
     }
     let values = || settings.grid.iter().chain(&settings.further).copied();
@@ -225,7 +230,7 @@ fn remarks(
             writeln!(
                 out,
                 "  C = {end} is the {which} that is tried: these embeddings may be too short or too long \
-                 for that; see what --normalise or --standardise gives"
+                 for that{remedy}"
             )?;
         }
     }

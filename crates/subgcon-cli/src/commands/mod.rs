@@ -138,8 +138,7 @@ fn report_written(path: &Path, manifest: &Manifest) -> String {
         notes.push(format!("columns not used: {unused}"));
     }
     if let Some(unused) = manifest.origin.settings.get("unused columns of edges") {
-        let hint = if manifest.weighted { "" } else { " (--weight-column names a weight)" };
-        notes.push(format!("columns of edges not used: {unused}{hint}"));
+        notes.push(format!("columns of edges not used: {unused}"));
     }
     if !notes.is_empty() {
         lines.push(format!("from {}: {}", counted(dropped.given, "given edge"), notes.join("; ")));

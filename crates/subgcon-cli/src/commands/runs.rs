@@ -28,7 +28,7 @@ pub(super) struct Ground<'a> {
 
 /// The learnt columns of an embedding before the first step, and the whole of it.
 const UNTRAINED_ENCODER: &str = "untrained encoder";
-pub(super) const UNTRAINED: &str = "untrained embedding, all columns";
+const UNTRAINED: &str = "untrained embedding, all columns";
 
 /// How many times the settings' steps are taken at most while candidates get better.
 const LONGEST: u64 = 5;
@@ -135,15 +135,19 @@ pub(super) fn train(
 }
 
 /// What a model's embedding was before the first step: the columns that are learnt, and all of them
-/// where there are others. What learning is worth is what it adds to the second.
+/// where there are others. What learning is worth is what it adds to the second. Seconds are those
+/// of the whole embedding for both.
 fn each_untrained(
     model: &Model,
     ground: Ground<'_>,
     mut visit: impl FnMut(&str, &Matrix<f32>, f64) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
+    if model.settings.output.iter().all(|block| block.source != Source::Encoder) {
+        return Ok(());
+    }
     let material = ground.material(&model.transform);
-    let started = Instant::now();
     let trained = Trainer::new(&model.settings, material)?.finish()?;
+    let started = Instant::now();
     let model = model.at(trained, material)?;
     let embeddings = embedded(&model, material, None)?;
     let seconds = started.elapsed().as_secs_f64();
@@ -154,9 +158,6 @@ fn each_untrained(
         if block.source == Source::Encoder {
             learnt.extend(columns);
         }
-    }
-    if learnt.is_empty() {
-        return Ok(());
     }
     let rows = (0..embeddings.rows).map(|row| embeddings.row(row));
     let picked = rows.flat_map(|row| learnt.iter().map(|&column| row[column])).collect();

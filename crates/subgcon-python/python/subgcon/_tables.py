@@ -9,13 +9,14 @@ from . import _arrays
 
 
 def edge_columns(edges: Any, source: Any, target: Any) -> "tuple[Any, Any]":
-    """The columns that hold the ends of edges: those that are told, or such with a usual name."""
+    """The columns that hold the ends of edges: those that are told, or such with usual names."""
     there = _arrays.columns(edges)
     if source is None and target is None:
-        for pair in _arrays.ENDS:
-            found = [_called(there, name) for name in pair]
-            if None not in found:
-                return found[0], found[1]
+        for find in (_exact, _in_any_case):
+            for pair in _arrays.ENDS:
+                found = [find(there, name) for name in pair]
+                if None not in found:
+                    return found[0], found[1]
         raise ValueError(
             f"edges: columns {there}; call the ends of an edge {' or '.join('/'.join(p) for p in _arrays.ENDS)}, or tell "
             "source and target"
@@ -29,22 +30,28 @@ def edge_columns(edges: Any, source: Any, target: Any) -> "tuple[Any, Any]":
 
 
 def chosen(table: Any, name: Any, usual: "list[str]", what: str) -> Any:
-    """The column that is told, or the first that has a usual name."""
+    """The column that is told, or one that has a usual name: as the command does, by the name itself before any in
+    capitals."""
     there = _arrays.columns(table)
     if name is not None:
         if name not in there:
             raise ValueError(f"{what} = {name!r}: no such column among {there}")
         return name
-    found = (_called(there, name) for name in usual)
+    found = [find(there, name) for find in (_exact, _in_any_case) for name in usual]
     return next((name for name in found if name is not None), None)
 
 
-def _called(there: "list[Any]", name: str) -> Any:
-    """The column of that name, or the only one that has it but for capitals, as the command takes it."""
+def _exact(there: "list[Any]", name: str) -> Any:
+    return name if name in there else None
+
+
+def _in_any_case(there: "list[Any]", name: str) -> Any:
     if name in there:
         return name
     alike = [other for other in there if isinstance(other, str) and other.lower() == name.lower()]
-    return alike[0] if len(alike) == 1 else None
+    if len(alike) > 1:
+        raise ValueError(f"columns {alike[0]!r} and {alike[1]!r} may both be the {name}; tell which one is")
+    return alike[0] if alike else None
 
 
 def features_of(nodes: Any, chosen: "Sequence[Any] | None", others: "set[Any]") -> "tuple[np.ndarray | None, list[str]]":
@@ -53,7 +60,7 @@ def features_of(nodes: Any, chosen: "Sequence[Any] | None", others: "set[Any]") 
     if isinstance(chosen, str):
         chosen = [chosen]
     if chosen is None:
-        lists = _called(there, "features")
+        lists = _in_any_case(there, "features")
         chosen = None if lists is None else [lists]
     if chosen is None:
         chosen = [name for name in there if name not in others and _arrays.feature_column(nodes, name).dtype.kind in "iufb"]

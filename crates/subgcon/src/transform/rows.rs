@@ -24,7 +24,7 @@ pub(super) struct Scaled<'a> {
     pub(super) scale: Option<&'a [f32]>,
     /// (width): subtracted before.
     pub(super) shift: Option<&'a [f32]>,
-    /// Of a table of measures: the only columns that anything is subtracted from.
+    /// Of measures: the only columns that anything is subtracted from.
     pub(super) measures: Option<&'a Measures>,
     pub(super) rows: RowScale,
     /// (nodes): r of each row, where rows are asked for again and again.

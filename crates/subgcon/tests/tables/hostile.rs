@@ -149,7 +149,7 @@ fn bad_nodes_are_refused_with_their_line() {
         (
             "id,f\n1,0\n2,-inf\n",
             Table::default(),
-            "nodes.csv:3: feature \"f\": \"-inf\" is not a number; mend",
+            "nodes.csv:3: feature \"f\" is \"-inf\", no finite number of 32 bits; features",
         ),
         (
             "id,f\n1,0\n2,1\n1,1\n",

@@ -37,7 +37,7 @@ fn a_decimal_comma_is_no_list() {
     let chosen = told(table(features("age")));
     let expected = "nodes.csv:2: the list \"0,5\" has a comma that may mean several things; for a \
                     decimal comma write a point (0.5), for thousands nothing (1000), for a list \
-                    brackets ([0, 5])";
+                    brackets ([0, 5]), or choose other columns with --feature-columns";
     assert_eq!(chosen, expected);
     // Nor is the column left out where nobody chose it.
     let found = told(table(Table::default()));
@@ -161,4 +161,45 @@ fn a_wrong_delimiter_or_header_is_suspected() {
     let headless = Table { no_header: true, ..Table::default() };
     let told = refused("1;2\n", None, headless);
     assert!(told.contains("give it with --delimiter") && !told.contains("--no-header"), "{told}");
+}
+
+#[test]
+fn lists_are_taken_from_the_first_usual_column_that_has_them() {
+    let width = |imported: Imported| imported.width;
+    // "x" is the label, and no list.
+    let label = Table { label_column: Some("x".into()), ..Table::default() };
+    let text = "id,x,embedding\n1,a,1 2\n2,b,3 4\n3,a,5 6\n";
+    assert_eq!(width(import_text(EDGES, Some(text), label).unwrap()), 2);
+    // "x" is a number; a list beside it, in capitals, comes before it.
+    assert_eq!(width(nodes("id,x,y,Embedding\n1,1,2,1 2 3\n2,3,4,4 5 6\n3,5,6,7 8 9\n")), 3);
+    // Numbers that are called alike are two features.
+    assert_eq!(width(nodes("id,Feature,FEATURE\n1,1,2\n2,3,4\n3,5,6\n")), 2);
+}
+
+#[test]
+fn another_delimiter_is_suspected_before_rows_are_read() {
+    let told = no_nodes("id;x;label\n1;0,5;a\n2;0,7;b\n", Table::default());
+    assert!(told.contains("--delimiter ';'"), "{told}");
+}
+
+#[test]
+fn numbers_too_large_are_called_so() {
+    let told = no_nodes("id,f\n1,1e39\n2,1\n3,2\n", Table::default());
+    assert!(told.contains("feature \"f\" is \"1e39\", no finite number of 32 bits"), "{told}");
+    let told = no_nodes("id,f\n1,2\n2,nan\n3,2\n", Table::default());
+    assert!(told.contains("\"nan\" is not a number"), "{told}");
+}
+
+#[test]
+fn decimal_commas_inside_brackets_are_refused() {
+    for list in ["[0,5 1,5]", "[0,5  1,5 2]", "(1,5 2,5)"] {
+        let text = format!("id,f\n1,\"{list}\"\n2,\"{list}\"\n3,\"{list}\"\n");
+        let told = no_nodes(&text, features("f"));
+        assert!(told.contains("has a comma that may mean several things"), "{told}");
+    }
+    for list in ["[0, 5, 1]", "[0,5,1]", "[0 5 1]", "[ 0, 5, 1 ]", "[0 ,5 ,1]"] {
+        let text = format!("id,f\n1,\"{list}\"\n2,\"{list}\"\n3,\"{list}\"\n");
+        let found = import_text(EDGES, Some(&text), features("f")).unwrap();
+        assert_eq!(found.width, 3, "{list}");
+    }
 }

@@ -22,6 +22,8 @@ pub(super) struct Dataset {
     /// Where the paper's numbers for it are, if they are for the same graph.
     pub(super) column: usize,
     pub(super) store: Store,
+    /// Whether the store was put there by somebody, from files that nobody knows.
+    pub(super) given: bool,
 }
 
 /// Name, name in tables, and column in the paper's tables.
@@ -45,8 +47,8 @@ pub(super) fn datasets(arguments: &Arguments, progress: &Bars) -> anyhow::Result
         }
         let Some(source) = Source::of(name, &arguments.data) else { continue };
         let path = cache.join(format!("{name}.graph"));
-        source.stored(name, &path, progress)?;
-        present.push(Dataset { name, shown, column, store: Store::open(&path)? });
+        let given = source.stored(name, &path, progress)?;
+        present.push(Dataset { name, shown, column, store: Store::open(&path)?, given });
     }
     if present.is_empty() {
         anyhow::bail!(
@@ -82,21 +84,25 @@ impl Source {
 
     /// Sees to it that there is a store of these files, made by this program. One that was
     /// made from other files, or by another program, is made anew, and so are its contexts; one
-    /// that nothing is told of was put there by somebody, and is taken as it is.
-    fn stored(&self, name: &str, path: &Path, progress: &Bars) -> anyhow::Result<()> {
+    /// that nothing is told of was put there by somebody, and is taken as it is: whether it was so.
+    fn stored(&self, name: &str, path: &Path, progress: &Bars) -> anyhow::Result<bool> {
         let told = path.with_extension(ORIGIN);
         let origin = self.origin(name)?;
+        let before = fs::read_to_string(&told);
         if path.exists() {
-            match fs::read_to_string(&told) {
-                Ok(text) if text == origin => return Ok(()),
-                Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+            match &before {
+                Ok(text) if *text == origin => return Ok(false),
+                Err(e) if e.kind() == ErrorKind::NotFound => {
+                    return Ok(true);
+                }
                 _ => {}
             }
-            for old in [path.to_path_buf(), path.with_extension("graph.contexts")] {
-                if old.exists() {
-                    fs::remove_dir_all(&old)
-                        .with_context(|| format!("cannot remove {}", old.display()))?;
-                }
+        }
+        // Contexts first: they would fit the new store, too.
+        for old in [path.with_extension("graph.contexts"), path.to_path_buf()] {
+            if old.exists() {
+                fs::remove_dir_all(&old)
+                    .with_context(|| format!("cannot remove {}", old.display()))?;
             }
         }
         // Before the store: a kill in between leaves nothing that looks like somebody's own.
@@ -109,7 +115,7 @@ impl Source {
             Source::GraphSaint(dir) => GraphSaint { dir: dir.clone() }.import(&mut writer)?,
         };
         writer.finish(origin)?;
-        Ok(())
+        Ok(false)
     }
 
     /// The program, and names, sizes and times of the files.

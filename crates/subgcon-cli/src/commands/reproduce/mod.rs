@@ -128,6 +128,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         datasets: datasets(arguments, progress)?,
         journal: Journal::open(&arguments.output)?,
     };
+    lab.base()?;
     if let (known @ 1.., path) = lab.journal.known() {
         say(&format!(
             "{} has {} of earlier runs; those that are asked for are taken over (delete it to find \
@@ -135,6 +136,10 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
             path.display(),
             counted(known as u64, "figure")
         ))?;
+    }
+    for given in lab.datasets.iter().filter(|dataset| dataset.given) {
+        let store = given.store.root().display();
+        say(&format!("{store} was put there by somebody, and is taken as it is\n"))?;
     }
     let wanted = match arguments.table {
         Experiment::All => Experiment::value_variants()

@@ -36,6 +36,14 @@ const LOOK_AT: u64 = 1_000;
 const LOOK_FOR: u64 = 10_000;
 
 impl Inspected {
+    /// Names of the columns, no row being read.
+    pub(super) fn names_of(path: &Path, kind: TableKind, text: TextOptions) -> Result<Vec<String>> {
+        match kind {
+            TableKind::Text { delimiter } => Ok(TextTable::open(path, delimiter, text)?.names),
+            _ => Ok(ColumnarTable::open(path, kind)?.names()),
+        }
+    }
+
     pub(super) fn of(path: &Path, kind: TableKind, text: TextOptions) -> Result<Inspected> {
         let TableKind::Text { delimiter } = kind else {
             let table = ColumnarTable::open(path, kind)?;
@@ -153,7 +161,12 @@ pub(super) fn list_items<'f>(
     place: &dyn Fn() -> Place,
 ) -> Result<impl Iterator<Item = &'f str>> {
     let bracketed = field.trim().starts_with(['[', '(']);
-    match field.contains(',') && (!bracketed || field.contains(';')) {
+    // Beside numbers that blanks part, a comma with none after it does not part: [0,5 1,5].
+    let tight = |part: &str| part.trim_matches(['[', '(', ']', ')', ',']).contains(',');
+    let blanks = field.split_whitespace().count() > 1;
+    let doubtful =
+        !bracketed || field.contains(';') || blanks && field.split_whitespace().any(tight);
+    match field.contains(',') && doubtful {
         true => Err(bare_comma(place(), "the list", field)),
         false => Ok(items(field)),
     }
@@ -171,7 +184,8 @@ fn bare_comma(place: Place, what: &str, field: &str) -> Error {
 }
 
 const COMMA_REMEDY: &str = "for a decimal comma write a point (0.5), for thousands nothing \
-                            (1000), for a list brackets ([0, 5])";
+                            (1000), for a list brackets ([0, 5]), or choose other columns with \
+                            --feature-columns";
 
 /// A field that has to be a number and is none.
 pub(super) fn not_a_number(place: Place, what: &str, field: &str) -> Error {

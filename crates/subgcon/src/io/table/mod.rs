@@ -127,6 +127,25 @@ impl<'a> Header<'a> {
         Ok(None)
     }
 
+    /// All columns of usual names: those written so first, then those in any case.
+    pub(crate) fn usual(&self, usual: &[&str]) -> Vec<usize> {
+        let of = |same: fn(&str, &str) -> bool| {
+            let places = move |name: &&str| {
+                let name = (*name).to_owned();
+                let columns = self.names.iter().enumerate();
+                columns.filter(move |(_, other)| same(other, &name)).map(|(at, _)| at)
+            };
+            usual.iter().flat_map(places).collect::<Vec<usize>>()
+        };
+        let mut found = of(|other, name| other == name);
+        for column in of(str::eq_ignore_ascii_case) {
+            if !found.contains(&column) {
+                found.push(column);
+            }
+        }
+        found
+    }
+
     /// The column of a name that the user gave.
     pub(crate) fn named(&self, name: &str, flag: &str) -> Result<usize> {
         self.exact(name).ok_or_else(|| self.missing(&format!("no column {name:?}"), flag))

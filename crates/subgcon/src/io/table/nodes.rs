@@ -57,19 +57,21 @@ pub(crate) struct NodeList {
     pub(crate) roles: Option<Vec<u8>>,
 }
 
+const FINITE: &str = "features must be finite numbers: replace or remove it";
 const USUAL_IDS: [&str; 4] = ["id", "node_id", "nodeId", "nid"];
 const USUAL_LISTS: [&str; 5] = ["features", "feature", "x", "feat", "embedding"];
 
 impl NodeTable {
     pub(crate) fn open(path: &Path, columns: &NodeColumns, text: TextOptions) -> Result<NodeTable> {
         let kind = TableKind::of(path, text.delimiter)?;
-        let looked = Inspected::of(path, kind, text)?;
-        let names = &looked.names;
-        let header = Header::of(path, names, kind, text);
+        let names = Inspected::names_of(path, kind, text)?;
+        let header = Header::of(path, &names, kind, text);
         let first_column: &[&str] = if text.no_header { &["0"] } else { &USUAL_IDS };
+        // Before any row: with another delimiter than was thought no row would fit the header.
         let Some(id) = header.find(columns.id.as_deref(), first_column, "--id-column")? else {
             return Err(header.missing("no column id (or node_id, nodeId, nid)", "--id-column"));
         };
+        let looked = Inspected::of(path, kind, text)?;
         let label = header.find(columns.label.as_deref(), &["label"], "--label-column")?;
         let split = header.find(columns.split.as_deref(), &["split"], "--split-column")?;
         let taken = [Some(id), label, split];
@@ -83,11 +85,15 @@ impl NodeTable {
                 None => FeatureColumns::Numbers(vec![column]),
             }
         } else if columns.features.is_empty() {
-            let column = header.find(None, &USUAL_LISTS, "--feature-columns")?;
-            let column = column.filter(|&column| !taken.contains(&Some(column)));
-            match column.map(|column| Ok((column, looked.list_width(column)?))).transpose()? {
-                Some((column, Some(width))) => FeatureColumns::List(column, width),
-                _ => {
+            let mut list = None;
+            for column in header.usual(&USUAL_LISTS) {
+                if list.is_none() && !taken.contains(&Some(column)) {
+                    list = looked.list_width(column)?.map(|width| (column, width));
+                }
+            }
+            match list {
+                Some((column, width)) => FeatureColumns::List(column, width),
+                None => {
                     let mut numbers = looked.numeric();
                     numbers.retain(|&column| !taken.contains(&Some(column)));
                     match numbers.is_empty() {
@@ -284,9 +290,16 @@ impl NodeTable {
     }
 
     fn number(&self, column: usize, field: &str, place: &dyn Fn() -> Place) -> Result<f32> {
-        let parsed = field.trim().parse().ok().filter(|x: &f32| x.is_finite());
         let what = || format!("feature {:?}", self.looked.names[column]);
-        parsed.ok_or_else(|| not_a_number(place(), &what(), field))
+        match field.trim().parse::<f32>() {
+            Ok(x) if x.is_finite() => Ok(x),
+            Ok(x) if !x.is_nan() => {
+                let problem =
+                    format!("{} is {}, no finite number of 32 bits", what(), shown(field));
+                Err(Error::input(place(), problem, FINITE))
+            }
+            _ => Err(not_a_number(place(), &what(), field)),
+        }
     }
 
     /// The error for a row that the store refused, with the column's own name.
@@ -295,8 +308,7 @@ impl NodeTable {
             (FeatureColumns::Numbers(columns), FeatureError::Value { row, column, value }) => {
                 let name = &self.looked.names[columns[column]];
                 let problem = format!("feature {name:?} is {value}");
-                let remedy = "features must be finite numbers: replace or remove it";
-                Error::input(Place::row(&self.path, row), problem, remedy)
+                Error::input(Place::row(&self.path, row), problem, FINITE)
             }
             (_, error) => error.at(&self.path),
         }
