@@ -451,7 +451,8 @@ fn the_demo_ends_with_what_was_learnt() {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert!(
-        told.contains("learning added") && told.contains("points to what costs nothing"),
+        told.contains("learning added")
+            && told.contains("points to the best of what costs nothing"),
         "{told}"
     );
 }
