@@ -129,18 +129,14 @@ impl<'a> Header<'a> {
 
     /// All columns of usual names: those written so first, then those in any case.
     pub(crate) fn usual(&self, usual: &[&str]) -> Vec<usize> {
-        let of = |same: fn(&str, &str) -> bool| {
-            let places = move |name: &&str| {
-                let name = (*name).to_owned();
-                let columns = self.names.iter().enumerate();
-                columns.filter(move |(_, other)| same(other, &name)).map(|(at, _)| at)
-            };
-            usual.iter().flat_map(places).collect::<Vec<usize>>()
-        };
-        let mut found = of(|other, name| other == name);
-        for column in of(str::eq_ignore_ascii_case) {
-            if !found.contains(&column) {
-                found.push(column);
+        let ways: [fn(&str, &str) -> bool; 2] = [|a, b| a == b, str::eq_ignore_ascii_case];
+        let mut found = Vec::new();
+        for (same, name) in ways.iter().flat_map(|same| usual.iter().map(move |name| (same, name)))
+        {
+            for (column, other) in self.names.iter().enumerate() {
+                if same(other, name) && !found.contains(&column) {
+                    found.push(column);
+                }
             }
         }
         found
