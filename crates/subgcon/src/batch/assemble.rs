@@ -331,7 +331,7 @@ fn ones(mut word: u64) -> impl Iterator<Item = usize> {
 }
 
 /// The rows that show each unit, rising.
-fn rows_of_units(units: usize, of_row: &[u32]) -> Lists {
+pub(super) fn rows_of_units(units: usize, of_row: &[u32]) -> Lists {
     let mut offsets = vec![0u32; units + 1];
     of_row.iter().for_each(|&unit| offsets[unit as usize + 1] += 1);
     (0..units).for_each(|unit| offsets[unit + 1] += offsets[unit]);

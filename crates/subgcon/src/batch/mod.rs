@@ -10,6 +10,7 @@
 //! - **contexts**: each has a center row and member rows with weights.
 
 mod assemble;
+mod distinct;
 
 use crate::math::{Matrix, Real};
 

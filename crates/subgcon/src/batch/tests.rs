@@ -138,6 +138,55 @@ proptest! {
     }
 }
 
+/// What one layer makes a row from: its unit, and units and weights of its arcs, by unit.
+fn makings(batch: &Batch<f32>, row: u32) -> (u32, Vec<(u32, u32)>) {
+    let Units::Shown { of_row, .. } = &batch.units else { panic!("rows show units") };
+    let (heads, weights) = batch.arcs.of(row as usize);
+    let drawn_on = heads.iter().map(|&head| of_row[head as usize]);
+    let mut drawn_on: Vec<_> = drawn_on.zip(weights.iter().map(|w| w.to_bits())).collect();
+    drawn_on.sort_unstable();
+    (of_row[row as usize], drawn_on)
+}
+
+#[test]
+fn distinct_rows_are_made_from_the_same_and_no_two_are_alike() {
+    for (weighted, directed) in [(false, false), (true, false), (false, true)] {
+        let graph = graph(6, 60, 90, weighted, directed, 8);
+        let readout = ReadoutSettings { center: false, ..ReadoutSettings::default() };
+        let nodes: Vec<u32> = (0..60).collect();
+        let mask = |key| Some(Mask { share: 0.5, key });
+        let hidden =
+            Augmentation { centers: mask(1), summaries: mask(2), drop_edges: 0.2, edge_key: 3 };
+        for (kind, augmentation) in [
+            (EncoderKind::Gin, Augmentation::NONE),
+            (EncoderKind::Gat, Augmentation::NONE),
+            (EncoderKind::Gin, hidden),
+        ] {
+            let all = assembler(&graph, kind, &readout).batch(&nodes, &augmentation);
+            let some = all.clone().distinct();
+            let mut made: Vec<_> = (0..some.rows() as u32).map(|row| makings(&some, row)).collect();
+            made.sort_unstable();
+            assert!(made.is_sorted_by(|a, b| a < b), "no two are alike");
+            assert!(some.rows() < all.rows() * 9 / 10, "{} of {}", some.rows(), all.rows());
+            let rows = |batch: &Batch<f32>| [&batch.centers[..], &batch.members.rows].concat();
+            for (before, after) in rows(&all).into_iter().zip(rows(&some)) {
+                assert_eq!(makings(&all, before), makings(&some, after));
+            }
+            assert_eq!(some.members.weights, all.members.weights);
+            let Units::Shown { of_row, rows } = &some.units else { panic!("rows show units") };
+            for unit in 0..some.inputs.units() {
+                assert!(rows.get(unit).iter().all(|&row| of_row[row as usize] as usize == unit));
+            }
+            assert_eq!(rows.items.len(), some.rows());
+        }
+    }
+    // Without arcs rows are units, and stay what they are.
+    let graph = graph(6, 60, 90, false, false, 8);
+    let readout = ReadoutSettings::default();
+    let batch = assembler(&graph, EncoderKind::Mlp, &readout).batch(&[1, 2], &Augmentation::NONE);
+    assert_eq!(batch.clone().distinct().rows(), batch.rows());
+}
+
 #[test]
 fn members_have_the_weights_of_their_readout() {
     let graph = graph(5, 30, 60, false, false, 6);

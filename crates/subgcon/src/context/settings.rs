@@ -11,7 +11,7 @@ pub const MAX_SIZE: usize = 1024;
 pub const MAX_BIT_SIZE: usize = 64;
 
 /// How far push goes where nothing else is asked for: with the second look nearly the
-/// contexts of 1e-4, and embeddings as good (docs/results.md, fifth search), in half the time.
+/// contexts of 1e-4, and embeddings as good (docs/search.md, fifth search), in half the time.
 pub const DEFAULT_EPSILON: f64 = 3e-4;
 
 /// How scores are computed.

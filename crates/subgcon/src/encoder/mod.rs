@@ -74,6 +74,14 @@ impl EncoderKind {
     }
 }
 
+impl EncoderSettings {
+    /// Whether rows that are the same are worth being found ([`Batch::distinct`]): a single layer that
+    /// does more for a row than add up others.
+    pub(crate) fn wants_distinct_rows(&self) -> bool {
+        self.layers == 1 && matches!(self.kind, EncoderKind::Gat | EncoderKind::Gin)
+    }
+}
+
 /// What forward keeps for backward.
 #[derive(Debug)]
 pub struct Tape<T> {

@@ -85,6 +85,44 @@ fn value(
 }
 
 #[test]
+fn rows_that_are_the_same_give_the_same_gradient_once() {
+    for (weighted, directed) in [(false, false), (true, true)] {
+        let graph = graph(weighted, directed);
+        for (kind, readout) in [
+            (EncoderKind::Gin, ReadoutKind::Mean),
+            (EncoderKind::Gat, ReadoutKind::Mass),
+            (EncoderKind::Gin, ReadoutKind::Max),
+        ] {
+            let mut settings = Preset::Reference.settings();
+            settings.encoder =
+                EncoderSettings { kind, layers: 1, width: 6, heads: 2, linear: false };
+            settings.readout = ReadoutSettings { kind: readout, sigmoid: false, center: true };
+            assert!(settings.encoder.wants_distinct_rows());
+            let all = batch(&graph, &settings, &Augmentation::NONE);
+            let some = all.clone().distinct();
+            assert!(some.rows() < all.rows());
+            let pairs = draw(settings.objective.negatives, 7, &mut Stream::new(1, "negatives", 0));
+            let gradient = |batch: &Batch<f32>| {
+                let encoder: Encoder<f64> = Encoder::new(&settings.encoder, 12, 3);
+                let moments = Moments::zeros(&encoder);
+                let mut general = General::new(encoder, moments);
+                let (readout, objective) = (&settings.readout, &settings.objective);
+                let (outcome, gradient) =
+                    general.gradient(readout, objective, &batch.cast(), &pairs);
+                let values = gradient.parameters().into_iter().flat_map(|p| p.values.to_vec());
+                (outcome.loss, values.collect::<Vec<f64>>())
+            };
+            let ((loss, wanted), (same, found)) = (gradient(&all), gradient(&some));
+            assert!((loss - same).abs() < 1e-12, "{kind:?} {loss} {same}");
+            for (wanted, found) in wanted.iter().zip(&found) {
+                assert!((wanted - found).abs() < 1e-12, "{kind:?} {wanted} {found}");
+            }
+            assert!(wanted.iter().any(|d| d.abs() > 1e-3), "there is something to compare");
+        }
+    }
+}
+
+#[test]
 fn the_gradient_of_a_whole_step_is_that_of_central_differences() {
     let kinds = [
         (EncoderKind::Gcn, 1, false),

@@ -307,7 +307,10 @@ fn prepare(settings: &Settings, assembler: &Assembler<'_>, pool: &Pool, step: u6
         drop_edges: asked.drop_edges,
         edge_key,
     };
-    let batch = assembler.batch(&nodes, &augmentation);
+    let mut batch = assembler.batch(&nodes, &augmentation);
+    if settings.encoder.wants_distinct_rows() {
+        batch = batch.distinct();
+    }
     let mut stream = Stream::new(settings.seed, "negatives", step);
     let pairs = draw(settings.objective.negatives, nodes.len(), &mut stream);
     Prepared { batch, pairs }
