@@ -80,7 +80,7 @@ pub(crate) fn evaluate(
         Ok(Report {
             splits: probed,
             neighbours,
-            groups: single.then(|| group_probe(&embeddings, &labels, seed)).transpose()?.flatten(),
+            groups: single.then(|| group_probe(embeddings, &labels, seed)).transpose()?.flatten(),
             sim_nodes: sim.as_ref().map(|sim| sim.nodes),
             sim_at_5: sim.as_ref().map(|sim| sim.at[0]),
             sim_at_10: sim.as_ref().map(|sim| sim.at[1]),

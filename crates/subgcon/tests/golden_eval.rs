@@ -204,7 +204,7 @@ fn groups_of_rows() {
     let (x, labels) = (matrix(&case["x"], &case["width"]), labels(&case["y"]));
     let found = k_means(&x, &KMeansSettings::new(5, 1)).unwrap();
     near(found.inertia, &case["inertia"], 1e-4);
-    let report = group_probe(&x, &labels, 2).unwrap().unwrap();
+    let report = group_probe(x, &labels, 2).unwrap().unwrap();
     near(report.nmi, &case["nmi"], 1e-12);
     near(report.ari, &case["ari"], 1e-12);
 }

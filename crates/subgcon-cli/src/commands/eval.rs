@@ -146,7 +146,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             }
             _ => None,
         },
-        groups: if single { group_probe(&embeddings, labels, arguments.seed)? } else { None },
+        groups: if single { group_probe(embeddings, labels, arguments.seed)? } else { None },
         sim_nodes: sim.as_ref().map(|sim| sim.nodes),
         sim_at_5: sim.as_ref().map(|sim| sim.at[0]),
         sim_at_10: sim.as_ref().map(|sim| sim.at[1]),

@@ -73,7 +73,12 @@ pub struct Groups {
 pub fn k_means(rows: &Matrix<f32>, settings: &KMeansSettings) -> Result<Groups> {
     settings.validate(rows.rows)?;
     checks::embeddings(rows, rows.rows, "groups")?;
-    let rows = shifted(rows);
+    Ok(grouped(rows.clone(), settings))
+}
+
+/// Groups rows that were checked, writing over them.
+fn grouped(mut rows: Matrix<f32>, settings: &KMeansSettings) -> Groups {
+    shift(&mut rows);
     let mut best: Option<Groups> = None;
     for start in 0..settings.starts {
         let mut stream = Stream::new(settings.seed, "k-means", start as u64);
@@ -83,21 +88,19 @@ pub fn k_means(rows: &Matrix<f32>, settings: &KMeansSettings) -> Result<Groups> 
             best = Some(found);
         }
     }
-    Ok(best.expect("settings that were checked to have a start"))
+    best.expect("settings that were checked to have a start")
 }
 
 /// Columns less their means.
-fn shifted(rows: &Matrix<f32>) -> Matrix<f32> {
+fn shift(rows: &mut Matrix<f32>) {
     let mut means = vec![0.0; rows.width];
     for row in rows.values.chunks_exact(rows.width) {
         means.iter_mut().zip(row).for_each(|(mean, &x)| *mean += f64::from(x));
     }
     means.iter_mut().for_each(|mean| *mean /= rows.rows as f64);
-    let mut shifted = rows.clone();
-    for row in shifted.values.chunks_exact_mut(rows.width) {
+    for row in rows.values.chunks_exact_mut(rows.width) {
         row.iter_mut().zip(&means).for_each(|(x, mean)| *x = (f64::from(*x) - mean) as f32);
     }
-    shifted
 }
 
 fn distance(a: &[f32], b: &[f32]) -> f64 {
@@ -216,22 +219,18 @@ const GROUPED: usize = 1 << 15;
 const GROUPS: usize = 1 << 10;
 
 /// Groups the labelled nodes, some of them where there are very many, into as many groups as there
-/// are classes among those; none where they are over a thousand.
+/// are classes among those; none where they are over a thousand. Embeddings are written over: a
+/// copy would be the largest thing in memory.
 pub fn group_probe(
-    embeddings: &Matrix<f32>,
+    mut embeddings: Matrix<f32>,
     labels: &Labels,
     seed: u64,
 ) -> Result<Option<GroupReport>> {
     let classes = single(labels, "a comparison with groups")?;
-    checks::embeddings(embeddings, labels.nodes(), "labels")?;
+    checks::embeddings(&embeddings, labels.nodes(), "labels")?;
     let labelled: Vec<usize> = (0..classes.len()).filter(|&node| classes[node] >= 0).collect();
     let nodes = some_of(&labelled, GROUPED);
-    let (mut rows, mut truth) = (Matrix::zeros(0, embeddings.width), Vec::new());
-    for &node in &nodes {
-        rows.values.extend_from_slice(embeddings.row(node));
-        rows.rows += 1;
-        truth.push(classes[node] as u32);
-    }
+    let truth: Vec<u32> = nodes.iter().map(|&node| classes[node] as u32).collect();
     let groups = truth.iter().collect::<HashSet<_>>().len();
     if groups < 2 {
         let problem = format!("nodes of {groups} classes");
@@ -240,7 +239,14 @@ pub fn group_probe(
     if groups > GROUPS {
         return Ok(None);
     }
-    let found = k_means(&rows, &KMeansSettings::new(groups, seed))?;
+    // Nodes rise, so that a row moves to one that was moved before it.
+    let width = embeddings.width;
+    for (row, &node) in nodes.iter().enumerate() {
+        embeddings.values.copy_within(node * width..(node + 1) * width, row * width);
+    }
+    embeddings.values.truncate(nodes.len() * width);
+    embeddings.rows = nodes.len();
+    let found = grouped(embeddings, &KMeansSettings::new(groups, seed));
     Ok(Some(GroupReport {
         nodes: nodes.len(),
         groups,
@@ -312,7 +318,7 @@ mod tests {
         assert_eq!(error, "groups = 4: there are 3 rows; choose between 1 and that");
         assert!(k_means(&x, &KMeansSettings { starts: 0, ..KMeansSettings::new(2, 1) }).is_err());
         let one = Labels::from_integers(&[Some(1), Some(1), None]);
-        let error = group_probe(&x, &one, 1).unwrap_err().to_string();
+        let error = group_probe(x, &one, 1).unwrap_err().to_string();
         assert_eq!(error, "labels: nodes of 1 classes; label nodes of at least two classes");
     }
 }

@@ -31,8 +31,6 @@ const MOST_COMPARED: usize = 4096;
 const CHUNK: usize = 256;
 /// A graph has so many nodes for each place of a company, at the least.
 const NODES_PER_PLACE: usize = 5;
-/// Numbers that rows may have for them to be held while company is looked for.
-const HELD_NUMBERS: usize = 1 << 24;
 /// Columns that are mixed together.
 const COLUMNS: usize = 64;
 
@@ -50,7 +48,8 @@ pub(super) struct Company {
 }
 
 impl Company {
-    /// Of all nodes; `rows` gives, for different nodes, what is compared.
+    /// Of all nodes; `rows` gives, for different nodes, what is compared, some ten times for
+    /// each.
     pub(super) fn find(
         settings: CompanySettings,
         nodes: usize,
@@ -68,16 +67,6 @@ impl Company {
             return company;
         }
         let all: Vec<u32> = (0..nodes as u32).collect();
-        let width = rows(&all[..1]).width;
-        let held = (nodes * width <= HELD_NUMBERS).then(|| {
-            let parts: Vec<Vec<f32>> =
-                all.par_chunks(CHUNK).map(|some| rows(some).values).collect();
-            Matrix::of(nodes, width, parts.concat())
-        });
-        let rows = |some: &[u32]| match &held {
-            Some(held) => held.picked(some),
-            None => rows(some),
-        };
         let cells = Cells::of(&all, &rows, progress);
         progress.begin("finding company", cells.lists.len() as u64, "cells");
         let found: Vec<Vec<(u32, Chosen)>> = (0..cells.lists.len())

@@ -28,6 +28,8 @@ use crate::progress::{Progress, Silent};
 
 /// Nodes whose rows are computed together. It decides nothing but speed.
 pub(super) const CHUNK: usize = 256;
+/// Numbers that rows of tiles may have for them to be held while company is looked for.
+const HELD_NUMBERS: usize = 1 << 24;
 
 /// How an embedding came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,6 +170,20 @@ impl<'a> Embedder<'a> {
                 start = tiles.read(some, &mut rows, start);
             }
             rows
+        };
+        // A row lies scattered over tiles, and is asked for some ten times.
+        let held = (nodes * width <= HELD_NUMBERS).then(|| {
+            let mut held = Matrix::zeros(nodes, width);
+            held.values.par_chunks_mut(CHUNK * width).enumerate().for_each(|(chunk, out)| {
+                let first = (chunk * CHUNK) as u32;
+                let some: Vec<u32> = (first..first + (out.len() / width) as u32).collect();
+                out.copy_from_slice(&rows(&some).values);
+            });
+            held
+        });
+        let rows = |some: &[u32]| match &held {
+            Some(held) => held.picked(some),
+            None => rows(some),
         };
         let company = Company::find(settings, nodes, rows, progress);
         progress.begin("mixing columns", self.model.width() as u64, "columns");
