@@ -1,17 +1,21 @@
 """Quickstart: embeddings without labels, and a classifier on top of them with few.
 
-    python examples/quickstart.py
+    python examples/quickstart.py                 # a graph that is made up
+    python examples/quickstart.py FOLDER cora     # Cora, from the folder with ind.cora.*; or citeseer, pubmed
 """
 
+import sys
 import time
 
 from sklearn.linear_model import LogisticRegression
 
 from subgcon import SubgCon, datasets, evaluate
 
-# A graph with planted classes; neither its features nor its edges alone tell them all. For Cora:
-# graph = datasets.load_planetoid("FOLDER WITH ind.cora.*", "cora")
-graph = datasets.communities(nodes=3000, edges=12_000, classes=6)
+if len(sys.argv) > 1:
+    graph = datasets.load_planetoid(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "cora")
+else:
+    # Planted classes; neither features nor edges alone tell them all.
+    graph = datasets.communities(nodes=3000, edges=12_000, classes=6)
 X, A, y = graph.features, graph.adjacency, graph.labels
 
 started = time.perf_counter()

@@ -113,6 +113,7 @@ pub(crate) fn run<T: Send + 'static>(
     let watched = Arc::clone(&watch);
     std::thread::spawn(move || {
         let done = catch_unwind(AssertUnwindSafe(|| pool.install(|| work(&watched))));
+        give_back();
         // Nobody may be waiting any more.
         let _ = answer.send(done);
     });
@@ -120,6 +121,20 @@ pub(crate) fn run<T: Send + 'static>(
     match done {
         Ok(answer) => answer.map_err(raised),
         Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Gives what the work freed back to the system. glibc keeps it for the threads that freed
+/// it; those end with their pool, and the next call's may get room of their own beside it.
+fn give_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        // SAFETY: it takes the allocator's locks and touches nothing but free memory.
+        #[allow(unsafe_code)]
+        unsafe extern "C" {
+            safe fn malloc_trim(pad: usize) -> std::ffi::c_int;
+        }
+        malloc_trim(0);
     }
 }
 

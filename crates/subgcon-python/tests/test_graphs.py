@@ -237,7 +237,9 @@ def test_numpy_memory_is_used_where_it_lies(toy):
     assert np.shares_memory(graph._native.rows()[1], toy.A.indices)
     assert not graph.features.flags.writeable
     sparse = sp.csr_array(np.eye(len(toy.y), dtype="f4"))
-    assert np.shares_memory(graph.with_features(sparse).features.data, sparse.data)
+    given = graph.with_features(sparse).features
+    assert np.shares_memory(given.data, sparse.data) and np.shares_memory(given.indices, sparse.indices)
+    assert np.shares_memory(graph.adjacency.indices, toy.A.indices)
     rows = SubgCon(n_components=4, max_iter=2, random_state=0).fit(graph)
     del graph, toy.X
     assert rows.graph_.features.shape == (150, 12), "the memory lives as long as the graph"

@@ -476,8 +476,10 @@ def _rebuilt(state: "dict[str, Any]") -> Graph:
 def _csr(offsets: np.ndarray, places: np.ndarray, values: np.ndarray, shape: Any) -> Any:
     import scipy.sparse
 
-    # SciPy's numbers are signed: the same bits, for anything below 2^31.
-    return scipy.sparse.csr_array((values, places.view(np.int32), offsets.view(np.int64)), shape=shape, copy=False)
+    # SciPy's numbers are signed: the same bits, for anything below 2^31. Places become as wide as offsets are, by a copy,
+    # so those are made narrow where they can be: there are few of them.
+    narrow = np.int32 if len(places) < 2**31 else np.int64
+    return scipy.sparse.csr_array((values, places.view(np.int32), offsets.astype(narrow)), shape=shape, copy=False)
 
 
 def _check_names(names: list[str], width: int) -> None:
