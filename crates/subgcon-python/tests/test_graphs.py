@@ -385,6 +385,23 @@ def test_arrays_that_start_between_two_numbers(toy):
     assert learner().fit_transform(np.asfortranarray(toy.X), toy.A).tobytes() == given.tobytes()
 
 
+def test_tables_whose_ids_are_rows_know_names_in_capitals(weighted):
+    sources, targets = weighted.edges
+    X = np.vstack([weighted.X, weighted.X[:1]])  # a last row that no edge names
+    few = {"n_components": 4, "max_iter": 2, "random_state": 0}
+    tables = [
+        pd.DataFrame({names[0]: sources, names[1]: targets, names[2]: sp.triu(weighted.A).tocoo().data})
+        for names in (("src", "dst", "weight"), ("SRC", "Dst", "Weight"))
+    ]
+    found = [SubgCon(**few).fit(X, table) for table in tables]
+    assert found[0].graph_.weighted and found[0].graph_.num_nodes == len(X)
+    assert found[0].embedding_.tobytes() == found[1].embedding_.tobytes()
+    with pytest.raises(ValueError, match="call the ends of an edge src/dst"):
+        SubgCon(**few).fit(X, tables[0].rename(columns={"src": "a"}))
+    with pytest.raises(ValueError, match="column 'src' holds texts .* ids are its row numbers"):
+        SubgCon(**few).fit(X, tables[0].astype({"src": str}))
+
+
 def test_usual_names_are_known_in_capitals():
     edges = pd.DataFrame({"Source": ["a", "b"], "TARGET": ["b", "c"], "Weight": [1.0, 2.0]})
     nodes = pd.DataFrame({"ID": ["a", "b", "c"], "Label": ["x", "y", "x"], "f": [1.0, 2.0, 3.0], "label": ["u", "u", "v"]})

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _arrays, _native
+from . import _arrays, _native, _tables
 from ._contexts import Contexts
 from ._graph import Graph
 from ._progress import shown, threads
@@ -455,9 +455,14 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
 def _numbered(edges: Any, nodes: int) -> Graph:
     """An edge table whose ids are rows of X."""
-    source, target = next((pair for pair in _arrays.ENDS if set(pair) <= set(_arrays.columns(edges))), (None, None))
-    if source is None:
-        return Graph.from_tables(edges)
+    source, target = _tables.edge_columns(edges, None, None)
+    weight = _tables.chosen(edges, None, ["weight"], "weight")
     ends = [_arrays.column(edges, name) for name in (source, target)]
-    weights = _arrays.column(edges, "weight") if "weight" in _arrays.columns(edges) else None
+    texts = next((name for name, end in zip((source, target), ends) if end.dtype.kind == "O"), None)
+    if texts is not None:
+        raise ValueError(
+            f"edges: column {texts!r} holds texts or gaps, and beside an array of features ids are its row numbers; give a "
+            "table of nodes, with a column id, in place of the array"
+        )
+    weights = None if weight is None else _arrays.column(edges, weight)
     return Graph.from_edges(np.stack(ends), num_nodes=nodes, weights=weights)
