@@ -16,7 +16,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::math::{FEW, Matrix, Real, View, Write, add_scores, exp_all, gemm_slice};
+use crate::math::{
+    FEW, Matrix, ROWS, Real, View, Write, add_scores, add_sums, exp_all, gemm_slice,
+};
 use crate::rng::mix;
 
 /// Rows of a block at most.
@@ -24,6 +26,8 @@ const BLOCK: usize = 256;
 /// Multiplications of a block's product where that leaves it rows enough: larger ones
 /// are cut by [`gemm_slice`] along the outputs, of which there are few.
 const PRODUCT: usize = (1 << 20) - 1;
+/// Numbers of a block where outputs are few: they stay in the second cache, unless [`ROWS`] rows do not.
+const CACHED: usize = 100_000;
 /// Parts that rows are cut into for threads at most, however many there are.
 const PARTS: usize = 64;
 /// Rows of a part at least, and rows whose derivatives are added up in `T`.
@@ -76,6 +80,9 @@ pub(super) trait Precision: Real {
     /// That way: Z += X Wᵀ, W (outputs, width).
     fn add_scores(x: &[Self], w: &[Self], outputs: usize, scores: &mut [Self]);
 
+    /// And back: d_W += d_Zᵀ X.
+    fn add_sums(x: &[Self], d_scores: &[Self], outputs: usize, d_w: &mut [Self]);
+
     /// e to the power of numbers that are not above zero.
     fn exp_all(values: &mut [Self]);
 }
@@ -89,6 +96,10 @@ impl Precision for f32 {
 
     fn add_scores(x: &[f32], w: &[f32], outputs: usize, scores: &mut [f32]) {
         add_scores(x, w, outputs, scores);
+    }
+
+    fn add_sums(x: &[f32], d_scores: &[f32], outputs: usize, d_w: &mut [f32]) {
+        add_sums(x, d_scores, outputs, d_w);
     }
 
     fn exp_all(values: &mut [f32]) {
@@ -106,6 +117,10 @@ impl Precision for f64 {
     }
 
     fn add_scores(_: &[f64], _: &[f64], _: usize, _: &mut [f64]) {
+        unreachable!("no number of outputs is that few")
+    }
+
+    fn add_sums(_: &[f64], _: &[f64], _: usize, _: &mut [f64]) {
         unreachable!("no number of outputs is that few")
     }
 
@@ -175,7 +190,11 @@ impl Likelihood<'_> {
         loss * share
     }
 
-    fn block(&self) -> usize {
+    fn block<T: Precision>(&self) -> usize {
+        if self.outputs < T::FEW {
+            let fitting = CACHED / self.rows.width.max(1);
+            return (fitting.min(BLOCK) / ROWS).max(1) * ROWS;
+        }
         let fitting = PRODUCT / (self.outputs * self.rows.width).max(1);
         if fitting < 32 { BLOCK } else { fitting.min(BLOCK) }
     }
@@ -183,15 +202,17 @@ impl Likelihood<'_> {
     /// Sum of losses and of derivatives over some rows.
     fn part<T: Precision>(&self, w: &[T], b: &[T], range: Range<usize>) -> (f64, Vec<f64>) {
         let (outputs, width) = (self.outputs, self.rows.width);
-        let block = self.block();
+        let block = self.block::<T>();
         let mut gradient = vec![0.0; outputs * (width + 1)];
         let (sum_w, sum_b) = gradient.split_at_mut(outputs * width);
         let mut scores = vec![T::ZERO; block * outputs];
         let mut d_w = vec![T::ZERO; outputs * width];
         let mut space = Vec::new();
         let mut loss = 0.0;
-        for stretch in range.clone().step_by(STRETCH) {
-            let end = (stretch + STRETCH).min(range.end);
+        // In whole blocks.
+        let length = (STRETCH / block).max(1) * block;
+        for stretch in range.clone().step_by(length) {
+            let end = (stretch + length).min(range.end);
             for start in (stretch..end).step_by(block) {
                 let rows = start..(start + block).min(end);
                 let values = &self.rows.values[rows.start * width..rows.end * width];
@@ -199,7 +220,8 @@ impl Likelihood<'_> {
                 let x = View::of(values, rows.len(), width);
                 let scores = &mut scores[..rows.len() * outputs];
                 scores.chunks_exact_mut(outputs).for_each(|scores| scores.copy_from_slice(b));
-                match outputs < T::FEW {
+                let few = outputs < T::FEW;
+                match few {
                     true => T::add_scores(values, w, outputs, scores),
                     false => {
                         gemm_slice(scores, outputs, x, View::of(w, width, outputs), Write::Add);
@@ -211,9 +233,17 @@ impl Likelihood<'_> {
                         sigmoid(scores, &of[rows.start * outputs..rows.end * outputs])
                     }
                 };
-                let d_scores = View::of(scores, rows.len(), outputs);
-                let write = if start == stretch { Write::Set } else { Write::Add };
-                gemm_slice(&mut d_w, width, d_scores.transposed(), x, write);
+                let first = start == stretch;
+                if few {
+                    if first {
+                        d_w.fill(T::ZERO);
+                    }
+                    T::add_sums(values, scores, outputs, &mut d_w);
+                } else {
+                    let d_scores = View::of(scores, rows.len(), outputs);
+                    let write = if first { Write::Set } else { Write::Add };
+                    gemm_slice(&mut d_w, width, d_scores.transposed(), x, write);
+                }
                 for d_scores in scores.chunks_exact(outputs) {
                     sum_b.iter_mut().zip(d_scores).for_each(|(sum, d)| *sum += d.wide());
                 }

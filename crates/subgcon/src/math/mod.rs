@@ -19,7 +19,7 @@ pub(crate) use combine::{
 };
 pub use gemm::{Write, gemm, gemm_slice};
 pub use matrix::{Matrix, View};
-pub(crate) use narrow::{FEW, add_scores, exp_all};
+pub(crate) use narrow::{FEW, ROWS, add_scores, add_sums, exp_all};
 pub(crate) use orthonormal::{orthonormal_columns, orthonormal_combinations};
 pub use real::Real;
 pub use rows_product::rows_product;
