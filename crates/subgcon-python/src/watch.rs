@@ -24,6 +24,9 @@ const TICK: Duration = Duration::from_millis(50);
 /// How long stopped work is waited for.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// Work after which memory is given back: after less, looking for it might take longer than the work did.
+const LONG: Duration = TICK;
+
 /// What unwinds a stopped piece of work.
 struct Stopped;
 
@@ -112,8 +115,11 @@ pub(crate) fn run<T: Send + 'static>(
     let (answer, waiting) = channel();
     let watched = Arc::clone(&watch);
     std::thread::spawn(move || {
+        let started = Instant::now();
         let done = catch_unwind(AssertUnwindSafe(|| pool.install(|| work(&watched))));
-        give_back();
+        if started.elapsed() > LONG {
+            give_back();
+        }
         // Nobody may be waiting any more.
         let _ = answer.send(done);
     });
@@ -124,7 +130,7 @@ pub(crate) fn run<T: Send + 'static>(
     }
 }
 
-/// Gives what the work freed back to the system. glibc keeps it for the threads that freed
+/// Gives what long work freed back to the system. glibc keeps it for the threads that freed
 /// it; those end with their pool, and the next call's may get room of their own beside it.
 fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

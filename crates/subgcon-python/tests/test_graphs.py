@@ -400,6 +400,9 @@ def test_tables_whose_ids_are_rows_know_names_in_capitals(weighted):
         SubgCon(**few).fit(X, tables[0].rename(columns={"src": "a"}))
     with pytest.raises(ValueError, match="column 'src' holds texts .* ids are its row numbers"):
         SubgCon(**few).fit(X, tables[0].astype({"src": str}))
+    # A column of nothing has no type that tells.
+    none = pd.DataFrame({name: pd.Series([], dtype=object) for name in ("src", "dst")})
+    assert SubgCon(**few).fit(X, none).graph_.num_edges == 0
 
 
 def test_usual_names_are_known_in_capitals():

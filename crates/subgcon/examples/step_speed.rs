@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let kind = settings.encoder.kind;
     let assembler =
         Assembler::new(adjacency, features, &table.contexts, &transform, kind, &settings.readout);
-    let batch = assembler.batch(&first, &Augmentation::NONE);
+    let batch = assembler.batch_for(&settings.encoder, &first, &Augmentation::NONE);
     // As many rows as a batch has in the mean.
     let contexts = &table.contexts;
     let all: usize = (0..contexts.rows()).map(|row| contexts.nodes(row).len()).sum();

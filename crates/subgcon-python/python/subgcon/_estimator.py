@@ -455,10 +455,11 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
 def _numbered(edges: Any, nodes: int) -> Graph:
     """An edge table whose ids are rows of X."""
-    source, target = _tables.edge_columns(edges, None, None)
+    other = "give Graph.from_tables(edges, nodes, source=..., target=...) in place of both"
+    source, target = _tables.edge_columns(edges, None, None, other)
     weight = _tables.chosen(edges, None, ["weight"], "weight")
     ends = [_arrays.column(edges, name) for name in (source, target)]
-    texts = next((name for name, end in zip((source, target), ends) if end.dtype.kind == "O"), None)
+    texts = next((name for name, end in zip((source, target), ends) if end.dtype.kind == "O" and len(end)), None)
     if texts is not None:
         raise ValueError(
             f"edges: column {texts!r} holds texts or gaps, and beside an array of features ids are its row numbers; give a "

@@ -8,8 +8,9 @@ import numpy as np
 from . import _arrays
 
 
-def edge_columns(edges: Any, source: Any, target: Any) -> "tuple[Any, Any]":
-    """The columns that hold the ends of edges: those that are told, or such with usual names."""
+def edge_columns(edges: Any, source: Any, target: Any, remedy: str = "tell source and target") -> "tuple[Any, Any]":
+    """The columns that hold the ends of edges: those that are told, or such with usual names. `remedy` is what else helps
+    where there are none."""
     there = _arrays.columns(edges)
     if source is None and target is None:
         for find in (_exact, _in_any_case):
@@ -18,8 +19,8 @@ def edge_columns(edges: Any, source: Any, target: Any) -> "tuple[Any, Any]":
                 if None not in found:
                     return found[0], found[1]
         raise ValueError(
-            f"edges: columns {there}; call the ends of an edge {' or '.join('/'.join(p) for p in _arrays.ENDS)}, or tell "
-            "source and target"
+            f"edges: columns {there}; call the ends of an edge {' or '.join('/'.join(p) for p in _arrays.ENDS)}, or "
+            f"{remedy}"
         )
     if source is None or target is None:
         raise ValueError("tell both source and target, or neither")

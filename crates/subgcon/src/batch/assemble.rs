@@ -3,7 +3,7 @@
 use hashbrown::hash_map::{Entry, HashMap};
 
 use super::{Arcs, Batch, Lists, Members, Propagation, Units};
-use crate::config::{EncoderKind, ReadoutKind, ReadoutSettings};
+use crate::config::{EncoderKind, EncoderSettings, ReadoutKind, ReadoutSettings};
 use crate::context::{BitRows, Contexts, MAX_BIT_SIZE};
 use crate::graph::{Adjacency, Features};
 use crate::rng::mix;
@@ -108,6 +108,17 @@ impl<'a> Assembler<'a> {
             Propagation::None => self.without_arcs(nodes, augmentation, twice),
             _ => self.with_arcs(nodes, augmentation, twice),
         }
+    }
+
+    /// The same, rows that the encoder cannot tell apart made once where that pays.
+    pub fn batch_for(
+        &self,
+        encoder: &EncoderSettings,
+        nodes: &[u32],
+        augmentation: &Augmentation,
+    ) -> Batch<f32> {
+        let batch = self.batch(nodes, augmentation);
+        if encoder.wants_distinct_rows() { batch.distinct() } else { batch }
     }
 
     /// Centers alone, each in a context of its own: all that an encoder without

@@ -14,9 +14,10 @@ use super::{Arcs, Batch, Units};
 impl Batch<f32> {
     /// The same for an encoder of one layer, each row once. All rows are one piece then, and
     /// an arc leads to the first row that shows its unit, whichever context that is in: only a
-    /// second layer could tell the difference.
+    /// second layer could tell the difference. Units and their first rows are numbered in one order, so
+    /// heads rise here, too.
     #[must_use]
-    pub fn distinct(mut self) -> Batch<f32> {
+    pub(crate) fn distinct(mut self) -> Batch<f32> {
         let Units::Shown { of_row, rows: lists } = &self.units else { return self };
         let units = lists.offsets.len() - 1;
         let known = DefaultHashBuilder::default();

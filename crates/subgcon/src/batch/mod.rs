@@ -6,7 +6,8 @@
 //!   distinct nodes (twice where centres and summaries see different masks);
 //! - **rows**: places in contexts; each shows a unit. Rows lie in **pieces**, one
 //!   subgraph each, and no arc leaves its piece. An encoder without propagation
-//!   needs no places: its rows are the units;
+//!   needs no places: its rows are the units. For one layer places that look the same may be one
+//!   row, and all rows one piece (`distinct`);
 //! - **contexts**: each has a center row and member rows with weights.
 
 mod assemble;

@@ -172,7 +172,7 @@ impl<'a> Embedder<'a> {
             rows
         };
         // A row lies scattered over tiles, and is asked for some ten times.
-        let held = (nodes * width <= HELD_NUMBERS).then(|| {
+        let held = (width > 0 && nodes * width <= HELD_NUMBERS).then(|| {
             let mut held = Matrix::zeros(nodes, width);
             held.values.par_chunks_mut(CHUNK * width).enumerate().for_each(|(chunk, out)| {
                 let first = (chunk * CHUNK) as u32;

@@ -138,7 +138,7 @@ impl<'a> Trainer<'a> {
             &settings.readout,
         );
         let held_out = (!pool.held_out.is_empty())
-            .then(|| assembler.batch(&pool.held_out, &Augmentation::NONE));
+            .then(|| assembler.batch_for(&settings.encoder, &pool.held_out, &Augmentation::NONE));
         Ok(Trainer {
             settings,
             assembler,
@@ -307,10 +307,7 @@ fn prepare(settings: &Settings, assembler: &Assembler<'_>, pool: &Pool, step: u6
         drop_edges: asked.drop_edges,
         edge_key,
     };
-    let mut batch = assembler.batch(&nodes, &augmentation);
-    if settings.encoder.wants_distinct_rows() {
-        batch = batch.distinct();
-    }
+    let batch = assembler.batch_for(&settings.encoder, &nodes, &augmentation);
     let mut stream = Stream::new(settings.seed, "negatives", step);
     let pairs = draw(settings.objective.negatives, nodes.len(), &mut stream);
     Prepared { batch, pairs }

@@ -1,7 +1,7 @@
 //! How are settings compared that need their own learning rate?
 //!
-//! For each graph and variant the rate with the best validation figure is chosen, on seeds
-//! of its own; then all seeds run with it. Test nodes are seen in the second part only.
+//! For each graph and variant a rate is chosen by its validation figure, on seeds of its own
+//! (three of four are tried: figures are taken to rise and then fall with the rate); then all seeds run with it. Test nodes are seen in the second part only.
 
 use subgcon::config::Settings;
 
@@ -51,8 +51,8 @@ pub(super) fn compared(
             "Accuracy on the test nodes in percent (micro-F1 where a node may have several classes), the \
              step and C chosen on validation nodes. Each variant has its own learning rate for each \
              graph: of {RATES:?} the one with the best validation figure over {TRIALS} runs with seeds \
-             of their own (from the middle on towards the better side). Candidates for the step are \
-             looked at every {EVERY} steps; on PPI every {EVERY_SLOWLY}, and on some of the nodes, as \
+             of their own. Three of the four are tried, from the middle on towards the better side, as if \
+             figures rose and then fell with the rate. Candidates for the step are looked at every {EVERY} steps; on PPI every {EVERY_SLOWLY}, and on some of the nodes, as \
              rates are there."
         ),
         tables: vec![table],
@@ -62,8 +62,8 @@ pub(super) fn compared(
     })
 }
 
-/// The learning rate with the best validation figure, the smaller of equals. Figures rise and
-/// then fall with the rate: of neighbours the better one's side is looked at, from the middle on.
+/// The learning rate with the best validation figure, the smaller of equals, as if figures rose and then
+/// fell with the rate: of neighbours the better one's side is looked at, from the middle on.
 fn best_rate(lab: &Lab<'_>, dataset: &Dataset, settings: &Settings) -> anyhow::Result<f64> {
     let place = peak(RATES.len(), |place| {
         let mut settings = settings.clone();
@@ -75,7 +75,7 @@ fn best_rate(lab: &Lab<'_>, dataset: &Dataset, settings: &Settings) -> anyhow::R
 }
 
 /// Where a figure is largest that rises and then falls over so many places, the first of equals. It is
-/// asked for at no place twice, and not everywhere.
+/// asked for at no place twice, and of four or more not everywhere.
 fn peak(
     places: usize,
     mut figure: impl FnMut(usize) -> anyhow::Result<f64>,
