@@ -141,7 +141,11 @@ impl Work {
         if self.total > 0 {
             line += &format!(" of {}", thousands(self.total));
         }
-        line += &format!(", {}/s", thousands(rate as u64));
+        line += &match rate {
+            1.0.. => format!(", {}/s", thousands(rate as u64)),
+            _ if self.done > 0 => format!(", {:.1} s each", 1.0 / rate),
+            _ => String::new(),
+        };
         if self.total > self.done && rate > 0.0 {
             let left = Duration::from_secs_f64((self.total - self.done) as f64 / rate);
             line += &format!(", {} left", HumanDuration(left));

@@ -95,6 +95,8 @@ pub(super) struct Baseline {
 
 /// What a benchmark is asked for.
 pub(super) struct Plan<'a> {
+    /// What progress is told of.
+    pub(super) called: String,
     pub(super) settings: &'a Settings,
     pub(super) preset: String,
     pub(super) seeds: u64,
@@ -112,6 +114,7 @@ pub(super) struct Plan<'a> {
 pub(crate) fn run(arguments: &Arguments, told: bool, progress: &Bars) -> anyhow::Result<()> {
     let settings = arguments.chosen.settings()?;
     let plan = Plan {
+        called: "benchmark".into(),
         settings: &settings,
         preset: arguments.chosen.preset_name(),
         seeds: arguments.seeds,
@@ -235,7 +238,7 @@ impl Plan<'_> {
         progress: &Bars,
         one: impl Fn(&Settings, &Transform) -> anyhow::Result<(f64, R)> + Sync,
     ) -> anyhow::Result<Vec<(R, f64)>> {
-        progress.begin("benchmark", self.seeds, "runs");
+        progress.begin(&self.called, self.seeds, "runs");
         let shown = Mutex::new(Vec::new());
         let enough = enough(ground.adjacency.nodes());
         let runs = each_seed(self.seeds, self.at_once, enough, |seed| {

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use serde::Serialize;
+use subgcon::error::shown;
 use subgcon::eval::{
     GroupReport, NeighbourReport, ProbeReport, ProbeSettings, group_probe, neighbour_probe, probe,
-    random_splits, sim_at,
+    random_splits, sim_at, unlabelled,
 };
 use subgcon::graph::{Labels, Split};
 use subgcon::io::embeddings::read_embeddings;
@@ -72,7 +73,7 @@ impl SplitArguments {
         let own = store.splits()?;
         let count = match self.random {
             Some(0) => anyhow::bail!("--random = 0: draw at least one split"),
-            None if !own.is_empty() => return Ok(own),
+            None if !own.is_empty() => return labelled(store, labels, own),
             random => random.unwrap_or(10),
         };
         let drawn =
@@ -82,6 +83,20 @@ impl SplitArguments {
             false => "--random".into(),
         })
     }
+}
+
+/// Splits whose nodes all have labels. The library would refuse others, too, but does not know what
+/// the user calls a node.
+fn labelled(store: &Store, labels: &Labels, splits: Vec<Split>) -> anyhow::Result<Vec<Split>> {
+    let found = splits.iter().find_map(|split| Some((split, unlabelled(labels, split)?)));
+    let Some((split, (node, role))) = found else { return Ok(splits) };
+    anyhow::bail!(
+        "{}: split {}: node {} is a {} node and has no label; label it, or take it out of the split",
+        store.root().display(),
+        shown(&split.name),
+        shown(&store.ids()?.text(node)),
+        role.name()
+    )
 }
 
 /// What is told; with `--json` exactly this.

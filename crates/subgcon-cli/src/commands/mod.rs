@@ -113,7 +113,7 @@ fn report_written(path: &Path, manifest: &Manifest) -> String {
     for (verb, count, noun) in [
         ("dropped", dropped.self_loops, "self-loop"),
         (merged, dropped.duplicates, "repeated edge"),
-        ("dropped", dropped.zero_weights, "edge with weight zero"),
+        ("dropped", dropped.zero_weights, "zero-weight edge"),
     ] {
         if count > 0 {
             notes.push(format!("{verb} {}", counted(count, noun)));

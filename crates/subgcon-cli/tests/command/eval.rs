@@ -188,7 +188,11 @@ fn splits_and_labels_that_cannot_be_probed_are_refused_by_both_commands() {
     check(&one, &splits, "class \"b\" has validation nodes but no training node; move one of its");
     let mut some = labels.clone();
     some[9] = "";
-    check(&some, &splits, "node 9 is a validation node and has no label; label it, or take it out");
+    check(
+        &some,
+        &splits,
+        "node \"n9\" is a validation node and has no label; label it, or take it out",
+    );
     let none = vec![""; 36];
     // Without any split random ones are drawn, for which these classes are too small.
     check(

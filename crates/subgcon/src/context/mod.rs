@@ -42,6 +42,7 @@
 //! | `visited` | what a push has met |
 //! | `hub` | the best of a very long list |
 //! | `power` | the same by whole steps over the graph |
+//! | `together` | the same for several nodes at once |
 //! | `rank` | scores from settled and residual mass, with their error |
 //! | `top` | the k best |
 //! | `certify` | is this proven to be the right set |
@@ -60,6 +61,7 @@ mod rank;
 mod sample;
 mod settings;
 mod table;
+mod together;
 mod top;
 mod view;
 mod visited;

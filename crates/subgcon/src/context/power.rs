@@ -14,6 +14,7 @@
 //! Memory is 25 bytes a node of the graph and thread.
 
 use super::settings::Ranking;
+use super::together::score;
 use super::top::Candidate;
 use super::view::GraphView;
 
@@ -27,6 +28,8 @@ pub(super) struct Power {
     front: Vec<u32>,
     coming: Vec<u32>,
     reached: Vec<u32>,
+    /// Arcs that the last centre went over.
+    pub(super) arcs: u64,
 }
 
 /// Steps after which (1 − restart)^t is below the rounding error of a score.
@@ -59,6 +62,7 @@ impl Power {
             Ranking::Row if out > 0.0 => view.weight_in(centre) / out,
             _ => 1.0,
         };
+        self.arcs = 0;
         self.now[centre as usize] = start;
         self.front.push(centre);
         self.reached.push(centre);
@@ -69,6 +73,7 @@ impl Power {
                 // In step 0 nothing may arrive at the centre: start / g is 1 / out.
                 let share = if step == 0 { 1.0 / out } else { residual / divisor(node) };
                 let amount = (1.0 - restart) * share;
+                self.arcs += view.degree(node) as u64;
                 for (neighbour, weight) in view.arcs(node).filter(|&(_, weight)| weight > 0.0) {
                     let at = neighbour as usize;
                     if !std::mem::replace(&mut self.listed[at], true) {
@@ -99,10 +104,7 @@ impl Power {
             let pagerank =
                 std::mem::take(&mut self.settled[at]) + std::mem::take(&mut self.now[at]);
             let divisor = view.weight_in(node);
-            let score = match ranking {
-                Ranking::Row => pagerank / divisor,
-                Ranking::PageRank => pagerank,
-            };
+            let score = score(ranking, pagerank, divisor);
             found.push(Candidate { score, slack: 0.0, divisor, pagerank, node });
         }
         let centre_at = found.iter().position(|c| c.node == centre).unwrap_or(0);

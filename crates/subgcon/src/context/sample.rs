@@ -10,6 +10,7 @@ use super::push::{MAX_VISITED, Push, Rules};
 use super::rank::Ranked;
 use super::settings::{ContextSettings, Method};
 use super::table::{Context, Contexts, Flags, Rows};
+use super::together::{Asked, LANES, Together};
 use super::top::{Candidate, order};
 use super::view::{GraphView, touch};
 use crate::error::{Error, Result};
@@ -18,8 +19,8 @@ use crate::progress::Progress;
 /// Nodes that a thread takes at a time. It decides nothing but who works.
 const BLOCK: usize = 128;
 
-/// Nodes whose lists are fetched together.
-const AHEAD: usize = 8;
+/// Nodes whose lists are fetched together, or whose steps are taken together.
+const AHEAD: usize = LANES;
 
 /// Samples one context after another, keeping its memory. One for each thread.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ pub struct Sampler<'a, V> {
     push: Push,
     ranked: Ranked,
     power: Power,
+    together: Together,
     found: Vec<Candidate>,
 }
 
@@ -42,6 +44,7 @@ impl<'a, V: GraphView> Sampler<'a, V> {
             push: Push::default(),
             ranked: Ranked::default(),
             power: Power::default(),
+            together: Together::default(),
             found: Vec::new(),
         })
     }
@@ -65,8 +68,7 @@ impl<'a, V: GraphView> Sampler<'a, V> {
         let (view, size) = (self.view, self.settings.size);
         let (mut flags, residual) = match self.settings.method {
             Method::Push { epsilon, lookahead } => self.by_push(node, epsilon, lookahead),
-            Method::Power { steps } => self.by_steps(node, steps, false),
-            Method::Exact => self.by_steps(node, exact_steps(self.settings.restart), true),
+            Method::Power { .. } | Method::Exact => self.by_steps(node),
         };
         if self.found.len() < size {
             flags = flags.with(Flags::SHORT);
@@ -106,14 +108,42 @@ impl<'a, V: GraphView> Sampler<'a, V> {
         (flags, residual)
     }
 
-    fn by_steps(&mut self, node: u32, steps: u32, exact: bool) -> (Flags, f64) {
+    /// What whole steps are asked for, where they are.
+    fn asked(&self) -> Option<Asked> {
         let ContextSettings { restart, ranking, size, .. } = self.settings;
-        self.found = self.power.run(self.view, node, restart, ranking, steps);
-        if exact {
-            self.found.iter_mut().for_each(|found| found.score = rounded(found.score));
+        let (steps, seen): (u32, fn(f64) -> f64) = match self.settings.method {
+            Method::Push { .. } => return None,
+            Method::Power { steps } => (steps, |score| score),
+            Method::Exact => (exact_steps(restart), rounded),
+        };
+        Some(Asked { restart, ranking, steps, size, seen })
+    }
+
+    /// The next nodes that will be asked for.
+    fn ahead(&mut self, nodes: &[u32]) {
+        touch(self.view, nodes.iter().copied());
+        if let Some(asked) = self.asked() {
+            self.together.ahead(self.view, nodes, &asked);
         }
-        self.found[1..].sort_unstable_by(order);
-        self.found.truncate(size);
+    }
+
+    fn by_steps(&mut self, node: u32) -> (Flags, f64) {
+        let asked = self.asked().expect("a method of whole steps");
+        self.found = match self.together.take(node) {
+            Some(found) => found,
+            None => {
+                let Asked { restart, ranking, steps, size, seen } = asked;
+                let mut found = self.power.run(self.view, node, restart, ranking, steps);
+                self.together.learn(self.power.arcs);
+                found.iter_mut().for_each(|found| found.score = seen(found.score));
+                if found.len() > size {
+                    found[1..].select_nth_unstable_by(size.max(2) - 2, order);
+                    found.truncate(size);
+                }
+                found[1..].sort_unstable_by(order);
+                found
+            }
+        };
         (Flags::default(), 0.0)
     }
 }
@@ -178,7 +208,7 @@ pub fn sample<V: GraphView>(
             };
             for (row, &node) in nodes.iter().enumerate() {
                 if row % AHEAD == 0 {
-                    touch(view, nodes[row..].iter().copied().take(AHEAD));
+                    sampler.ahead(&nodes[row..(row + AHEAD).min(nodes.len())]);
                 }
                 let (flags, residual) = sampler.find(node);
                 let start = row * size;

@@ -5,6 +5,8 @@ use proptest::prelude::*;
 use super::oracle::{any_graph, build, naive_push, plain, reachable, solved};
 use super::power::Power;
 use super::push::{Push, Rules};
+use super::together::{Asked, LANES, Together};
+use super::top::{Candidate, order};
 use super::*;
 use crate::graph::Adjacency;
 use crate::progress::Silent;
@@ -92,6 +94,33 @@ proptest! {
                 let wrong = (scores[node] - exact[node]).abs();
                 prop_assert!(wrong <= bound, "{node}: {wrong} above {bound}");
             }
+        }
+    }
+
+    /// Several centres at once are found as each of them alone, to the last bit.
+    #[test]
+    fn steps_taken_together_are_those_taken_alone(
+        graph in any_graph(Some(false)), first in 0u32..28, count in 1usize..=LANES,
+        ranking in rankings(), steps in 1u32..30, size in 1usize..12,
+    ) {
+        let view = AdjacencyView::new(&graph);
+        // The same centre may come twice.
+        let centre = |at: usize| (first + 3 * at as u32) % view.nodes() as u32;
+        let centres: Vec<u32> = (0..count).map(centre).collect();
+        let asked = Asked { restart: 0.15, ranking, steps, size, seen: |score| score };
+        let mut together = Together::default();
+        // What was left of others before is no matter.
+        together.run(&view, &centres[..1], &asked);
+        let _ = together.take(centres[0]);
+        together.run(&view, &centres, &asked);
+        prop_assert!(together.take(u32::MAX).is_none());
+        for &centre in &centres {
+            let mut alone = Power::default().run(&view, centre, 0.15, ranking, steps);
+            alone[1..].sort_by(order);
+            alone.truncate(size);
+            let found = together.take(centre).unwrap();
+            let shown = |all: &[Candidate]| all.iter().map(|c| (c.node, c.pagerank)).collect::<Vec<_>>();
+            prop_assert_eq!(shown(&found), shown(&alone));
         }
     }
 
@@ -296,6 +325,31 @@ fn a_smaller_epsilon_agrees_better_and_a_lookahead_helps() {
     assert!(plain[0] < plain[1] && plain[1] <= plain[2], "{plain:?}");
     assert!(agreement(1e-4, true) > plain[1], "{plain:?}");
     assert!(agreement(1e-6, true) > 0.999);
+}
+
+#[test]
+fn a_table_by_steps_has_the_contexts_of_single_nodes() {
+    // A cycle with chords, which ten steps go all over, and one that they do not get round.
+    for reach in [37, 1] {
+        let edges: Vec<(u32, u32, f32)> = (0..700)
+            .flat_map(|a| [(a, (a + 1) % 700, 1.0), (a, (a + reach) % 700, 0.5 + (a % 7) as f32)])
+            .collect();
+        for directed in [false, true] {
+            let graph = build(700, &edges, true, directed);
+            let view = AdjacencyView::new(&graph);
+            let nodes: Vec<u32> = (0..700).collect();
+            for method in [Method::Power { steps: 10 }, Method::Exact] {
+                let settings = ContextSettings { method, restart: 0.3, ..push(1e-4) };
+                let table = sample(&view, &nodes, &settings, &Silent).unwrap();
+                for &node in &nodes {
+                    let alone = context(&view, node, &settings).unwrap();
+                    let row = node as usize;
+                    assert_eq!(table.nodes(row), alone.nodes, "{node}");
+                    assert_eq!(table.pagerank(row), alone.pagerank, "{node}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

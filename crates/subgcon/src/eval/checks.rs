@@ -42,6 +42,16 @@ pub(super) fn single<'a>(labels: &'a Labels, what: &str) -> Result<&'a [i32]> {
     }
 }
 
+/// The first node with a role in a split and no label, where a node has one.
+pub fn unlabelled(labels: &Labels, split: &Split) -> Option<(u32, Role)> {
+    let Labels::Single { classes, .. } = labels else { return None };
+    let nodes = (0u32..).zip(split.roles.iter().zip(classes.iter()));
+    let without = nodes.filter(|(_, (_, class))| **class < 0);
+    let mut with_role =
+        without.filter_map(|(node, (&byte, _))| Some((node, Role::from_byte(byte)?)));
+    with_role.find(|(_, role)| *role != Role::Unused)
+}
+
 /// Nodes of a split by role: training, validation, test.
 pub(super) struct Parts {
     /// The split, as messages name it.
@@ -79,14 +89,9 @@ impl Parts {
                 return Err(refuse(&place, problem, "assign some, or draw random splits"));
             }
         }
-        if let Labels::Single { classes, .. } = labels {
-            let unlabelled = |&&byte: &&u8, class: i32| byte != Role::Unused as u8 && class < 0;
-            let mut roles = split.roles.iter().zip(classes.iter());
-            if let Some(node) = roles.position(|(byte, &class)| unlabelled(&byte, class)) {
-                let role = Role::from_byte(split.roles[node]).map_or("unknown", Role::name);
-                let problem = format!("node {node} is a {role} node and has no label");
-                return Err(refuse(&place, problem, "label it, or take it out of the split"));
-            }
+        if let Some((node, role)) = unlabelled(labels, split) {
+            let problem = format!("node {node} is a {} node and has no label", role.name());
+            return Err(refuse(&place, problem, "label it, or take it out of the split"));
         }
         Ok(parts)
     }

@@ -61,6 +61,7 @@ mod span;
 mod surprise;
 mod task;
 
+pub use checks::unlabelled;
 pub use draw::random_splits;
 pub use free::{FreeRow, free_rows};
 pub use held_out::{HeldOut, LinkPairs, LinkSplit, hold_out_edges, split_edges};

@@ -14,6 +14,9 @@ use crate::math::Matrix;
 
 /// Steps after which t is close enough in any case.
 const STEPS: usize = 50;
+/// The first t has the largest score at this: about where it ends, as most models are right and
+/// unsure.
+const START: f64 = 4.0;
 /// Relative change of t at which it is close enough.
 const CLOSE: f64 = 1e-4;
 /// Labels that a model knows as surely as this are no surprise at all.
@@ -31,7 +34,7 @@ pub(super) fn surprise(scores: &Matrix<f64>, truth: &[u32]) -> f64 {
     }
     // Slopes are below zero at the lower end, and above at the upper end once it is known.
     let (mut low, mut high) = (0.0, f64::INFINITY);
-    let mut t = 1.0 / largest;
+    let mut t = START / largest;
     for _ in 0..STEPS {
         let (value, first, second) = slope(scores, truth, t);
         if value < SURE {

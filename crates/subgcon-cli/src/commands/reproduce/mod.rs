@@ -31,6 +31,7 @@ mod subgraphs;
 mod threads;
 mod variants;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
@@ -97,11 +98,20 @@ enum Experiment {
     All,
 }
 
+impl Experiment {
+    /// As it is asked for.
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
 /// Everything an experiment needs.
 struct Lab<'a> {
     arguments: &'a Arguments,
     progress: &'a Bars,
     datasets: Vec<Dataset>,
+    /// The one that is worked on.
+    experiment: Cell<Experiment>,
     /// What was measured before, by graph and settings.
     journal: Journal,
 }
@@ -126,6 +136,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         arguments,
         progress,
         datasets: datasets(arguments, progress)?,
+        experiment: Cell::new(arguments.table),
         journal: Journal::open(&arguments.output)?,
     };
     lab.base()?;
@@ -150,6 +161,7 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         one => vec![one],
     };
     for experiment in wanted {
+        lab.experiment.set(experiment);
         let page = match experiment {
             Experiment::Classification => classification::page(&lab)?,
             Experiment::Encoders => encoders::page(&lab)?,
@@ -239,7 +251,9 @@ impl Lab<'_> {
         seeds: u64,
         select: bool,
     ) -> Plan<'s> {
+        let (experiment, rate) = (self.experiment.get().name(), settings.optimizer.rate);
         Plan {
+            called: format!("{experiment}, {}, rate {rate}", dataset.shown),
             settings,
             preset: String::new(),
             seeds,
@@ -276,10 +290,9 @@ impl Lab<'_> {
     /// The command that writes one experiment again.
     fn command(&self, experiment: Experiment) -> String {
         let Arguments { data, output, seeds, only, preset, set, .. } = self.arguments;
-        let name = experiment.to_possible_value();
-        let name = name.map_or_else(String::new, |value| value.get_name().to_owned());
         let mut words = format!(
-            "subgcon reproduce {name} --data {} -o {} --seeds {seeds}",
+            "subgcon reproduce {} --data {} -o {} --seeds {seeds}",
+            experiment.name(),
             shell_word(data),
             shell_word(output)
         );
