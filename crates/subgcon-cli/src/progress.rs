@@ -143,7 +143,7 @@ impl Work {
         }
         line += &match rate {
             1.0.. => format!(", {}/s", thousands(rate as u64)),
-            _ if self.done > 0 => format!(", {:.1} s each", 1.0 / rate),
+            _ if self.done > 0 => format!(", one in {:.1} s", 1.0 / rate),
             _ => String::new(),
         };
         if self.total > self.done && rate > 0.0 {

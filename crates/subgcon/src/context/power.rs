@@ -14,8 +14,7 @@
 //! Memory is 25 bytes a node of the graph and thread.
 
 use super::settings::Ranking;
-use super::together::score;
-use super::top::Candidate;
+use super::top::{Candidate, score};
 use super::view::GraphView;
 
 /// Node-long arrays, all zero between two nodes.
@@ -103,6 +102,10 @@ impl Power {
             let at = node as usize;
             let pagerank =
                 std::mem::take(&mut self.settled[at]) + std::mem::take(&mut self.now[at]);
+            // What has become less than the least number was not reached.
+            if pagerank == 0.0 {
+                continue;
+            }
             let divisor = view.weight_in(node);
             let score = score(ranking, pagerank, divisor);
             found.push(Candidate { score, slack: 0.0, divisor, pagerank, node });

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use super::settings::Ranking;
+
 /// A node that may enter a context.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Candidate {
@@ -15,6 +17,14 @@ pub(super) struct Candidate {
     pub pagerank: f64,
     /// Its number.
     pub node: u32,
+}
+
+/// What nodes are ranked by.
+pub(super) fn score(ranking: Ranking, pagerank: f64, divisor: f64) -> f64 {
+    match ranking {
+        Ranking::Row => pagerank / divisor,
+        Ranking::PageRank => pagerank,
+    }
 }
 
 /// Score descending, then node ascending.

@@ -42,7 +42,8 @@ pub(super) fn single<'a>(labels: &'a Labels, what: &str) -> Result<&'a [i32]> {
     }
 }
 
-/// The first node with a role in a split and no label, where a node has one.
+/// The first node with a role in a split and no label. Of labels with one class a node: others say
+/// something of every node.
 pub fn unlabelled(labels: &Labels, split: &Split) -> Option<(u32, Role)> {
     let Labels::Single { classes, .. } = labels else { return None };
     let nodes = (0u32..).zip(split.roles.iter().zip(classes.iter()));

@@ -251,9 +251,8 @@ impl Lab<'_> {
         seeds: u64,
         select: bool,
     ) -> Plan<'s> {
-        let (experiment, rate) = (self.experiment.get().name(), settings.optimizer.rate);
         Plan {
-            called: format!("{experiment}, {}, rate {rate}", dataset.shown),
+            called: format!("{}, {}", self.experiment.get().name(), dataset.shown),
             settings,
             preset: String::new(),
             seeds,
