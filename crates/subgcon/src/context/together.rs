@@ -183,11 +183,11 @@ impl<V: GraphView> Work for Step<'_, V> {
                 (0..LANES).for_each(|lane| sum[lane] += given[lane] * weight);
             }
             let (share, divisor) = (if last { 1.0 } else { restart }, view.weight_out(node));
-            for lane in 0..LANES {
-                settled.0[lane] += share * sum[lane];
-                next.0[lane] =
-                    if divisor > 0.0 { (1.0 - restart) * (sum[lane] / divisor) } else { 0.0 };
-            }
+            let lanes = settled.0.iter_mut().zip(&mut next.0).zip(sum);
+            lanes.for_each(|((settled, next), sum)| {
+                *settled += share * sum;
+                *next = if divisor > 0.0 { (1.0 - restart) * (sum / divisor) } else { 0.0 };
+            });
         }
     }
 }
