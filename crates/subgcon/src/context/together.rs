@@ -191,3 +191,8 @@ impl<V: GraphView> Work for Step<'_, V> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(super) use tests::check_together;
