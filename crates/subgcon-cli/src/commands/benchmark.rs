@@ -166,12 +166,12 @@ pub(super) fn summarise(
         let dataset = store.root().file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let mut baselines = BTreeMap::new();
         if let Some(model) = first.get().filter(|_| plan.baselines) {
-            each_free_row(model, ground, |name, embeddings, embed| {
-                let run = measure.run(embeddings, 0, Seconds { embed, ..Seconds::default() })?;
+            each_free_row(model, ground, |free| {
+                let run = measure.run_free(free)?;
                 let difference = Some(Difference::of(&runs, &run));
                 let row = Row { difference, ..Row::of(&[run]) };
-                let (dataset, preset) = (dataset.clone(), name.to_owned());
-                baselines.insert(name.to_owned(), Baseline { dataset, preset, seeds: 1, row });
+                let (dataset, preset) = (dataset.clone(), free.name.clone());
+                baselines.insert(free.name.clone(), Baseline { dataset, preset, seeds: 1, row });
                 Ok(())
             })?;
         }

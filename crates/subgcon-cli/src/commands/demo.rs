@@ -117,8 +117,8 @@ fn judged(path: &Path, model: &Path, embeddings: &Path) -> anyhow::Result<String
         seconds: 0.0,
     };
     let mut free = Vec::new();
-    each_free_row(&model, ground, |name, rows, _| {
-        free.push((name.to_owned(), measure.run(rows, 0, Seconds::default())?));
+    each_free_row(&model, ground, |row| {
+        free.push((row.name.clone(), measure.run_free(row)?));
         Ok(())
     })?;
     let [train, validation, test] = measure.splits.first().map_or([0; 3], Split::counts);

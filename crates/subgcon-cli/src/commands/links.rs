@@ -182,9 +182,12 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         learnt_rows.push(found(&embeddings, seconds)?);
         peak = peak.or_else(peak_memory);
         if !arguments.no_baselines {
-            each_free_row(&model, ground, |name, rows, embed| {
-                let found = found(rows, Seconds { embed, ..Seconds::default() })?;
-                free.entry(name.to_owned()).or_default().push(found);
+            each_free_row(&model, ground, |row| {
+                let started = Instant::now();
+                let rows = row.rows();
+                let embed = row.seconds + started.elapsed().as_secs_f64();
+                let found = found(&rows, Seconds { embed, ..Seconds::default() })?;
+                free.entry(row.name.clone()).or_default().push(found);
                 Ok(())
             })?;
         }

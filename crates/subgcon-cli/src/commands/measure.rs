@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use subgcon::eval::{ProbeSettings, probe, validate};
+use subgcon::eval::{Figures, FreeRow, ProbeSettings, validate};
 use subgcon::graph::{Labels, Role, Split};
 use subgcon::math::Matrix;
 
@@ -83,17 +83,27 @@ impl<'a> Measure<'a> {
         step: u64,
         seconds: Seconds,
     ) -> anyhow::Result<Run> {
+        let run = self.run_free(&FreeRow::made("", embeddings, seconds.embed))?;
+        let seconds = Seconds { probe: run.seconds.probe, ..seconds };
+        Ok(Run { step, seconds, ..run })
+    }
+
+    /// Probes rows that cost nothing on every split.
+    pub(super) fn run_free(&self, row: &FreeRow<'_>) -> anyhow::Result<Run> {
         let started = Instant::now();
-        let (mut test, mut validation, mut c) = (Vec::new(), Vec::new(), Vec::new());
-        for split in &self.splits {
-            let report = probe(embeddings, self.labels, split, &self.settings)?;
-            test.push(figure(self.labels, &report.test));
-            let chosen_by = report.validation.as_ref();
-            validation.push(chosen_by.map_or(0.0, |figures| figure(self.labels, figures)));
-            c.push(report.c);
-        }
-        let seconds = Seconds { probe: started.elapsed().as_secs_f64(), ..seconds };
-        Ok(Run { test, validation, c, step, width: embeddings.width, seconds })
+        let (reports, made) = row.probe(self.labels, &self.splits, &self.settings)?;
+        let all = started.elapsed().as_secs_f64();
+        let seconds =
+            Seconds { embed: row.seconds + made, probe: all - made, ..Seconds::default() };
+        let of = |figures: &Figures| figure(self.labels, figures);
+        Ok(Run {
+            test: reports.iter().map(|report| of(&report.test)).collect(),
+            validation: reports.iter().map(|it| it.validation.as_ref().map_or(0.0, of)).collect(),
+            c: reports.iter().map(|report| report.c).collect(),
+            step: 0,
+            width: row.width,
+            seconds,
+        })
     }
 }
 

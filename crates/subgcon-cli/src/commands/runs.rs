@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use subgcon::config::{Decay, Settings, Source};
 use subgcon::context::Contexts;
-use subgcon::eval::free_rows;
+use subgcon::eval::{FreeRow, free_rows};
 use subgcon::graph::{Adjacency, Features, Labels};
 use subgcon::math::Matrix;
 use subgcon::model::{Embedder, Model};
@@ -140,7 +140,7 @@ pub(super) fn train(
 fn each_untrained(
     model: &Model,
     ground: Ground<'_>,
-    mut visit: impl FnMut(&str, &Matrix<f32>, f64) -> anyhow::Result<()>,
+    mut visit: impl FnMut(&FreeRow<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     if model.settings.output.iter().all(|block| block.source != Source::Encoder) {
         return Ok(());
@@ -161,9 +161,10 @@ fn each_untrained(
     }
     let rows = (0..embeddings.rows).map(|row| embeddings.row(row));
     let picked = rows.flat_map(|row| learnt.iter().map(|&column| row[column])).collect();
-    visit(UNTRAINED_ENCODER, &Matrix::of(embeddings.rows, learnt.len(), picked), seconds)?;
+    let picked = Matrix::of(embeddings.rows, learnt.len(), picked);
+    visit(&FreeRow::made(UNTRAINED_ENCODER, &picked, seconds))?;
     if learnt.len() < embeddings.width {
-        visit(UNTRAINED, &embeddings, seconds)?;
+        visit(&FreeRow::made(UNTRAINED, &embeddings, seconds))?;
     }
     Ok(())
 }
@@ -226,16 +227,13 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// Every row that costs nothing beside those of a model that was learnt on this ground: its name,
-/// embeddings and the seconds that they took.
+/// Every row that costs nothing beside those of a model that was learnt on this ground.
 pub(super) fn each_free_row(
     model: &Model,
     ground: Ground<'_>,
-    mut visit: impl FnMut(&str, &Matrix<f32>, f64) -> anyhow::Result<()>,
+    mut visit: impl FnMut(&FreeRow<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let structural = model.settings.features.structural;
-    free_rows(ground.adjacency, ground.features, structural, model.width(), |row| {
-        visit(&row.name, &row.rows, row.seconds)
-    })?;
+    free_rows(ground.adjacency, ground.features, structural, model.width(), &mut visit)?;
     each_untrained(model, ground, visit)
 }

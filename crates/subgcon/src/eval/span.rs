@@ -13,7 +13,7 @@ use super::rows::Rows;
 use crate::math::{Matrix, View, Write, gemm, gemm_slice, orthonormal_combinations};
 
 /// Columns for each training row from which on it pays.
-const WIDE: usize = 2;
+pub(super) const WIDE: usize = 2;
 /// A row of which less than this share, squared, is new adds nothing to the span.
 const NEW: f64 = 1e-12;
 /// Rows that are turned together.

@@ -9,16 +9,20 @@
 //! between takes G to G.
 //!
 //! Columns do not know of each other, so wide matrices are smoothed some columns at
-//! a time: beside the rows there are two matrices of at most 64 columns (three for powers, or
-//! for PageRank in a small graph), however wide the rows are, or so many for each thread where they are small. Of a small graph, whose columns fit into a core's cache, every thread takes
-//! columns of its own. Each number is summed by one thread, in the order of the node's
-//! neighbours: the same bytes for any number of threads and any choice of columns.
+//! a time: beside the rows there are two matrices of at most 64 columns (three for powers),
+//! however wide the rows are. Of a small graph, whose columns fit into a cache, every thread takes
+//! columns of its own (`panels`). Each number is summed by one thread, in the order of the node's
+//! neighbours: the same bytes either way, for any number of threads and any choice of columns.
+
+mod panels;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use self::panels::Order;
 use super::Adjacency;
 use crate::error::{Error, Result};
 use crate::math::{Array, Gather, HELD, Matrix, Rest, gather};
@@ -27,11 +31,11 @@ use crate::math::{Array, Gather, HELD, Matrix, Rest, gather};
 /// these columns 256 to fetch: wider blocks would take memory and win nothing.
 const COLUMNS: usize = 64;
 
-/// Numbers of a block that a core's cache holds beside two others.
-const CACHED: usize = 1 << 18;
-
 /// Nodes that one task takes.
 const NODES: usize = 256;
+
+/// Nodes that are not worth sharing.
+const TINY: usize = 4096;
 
 /// How rows H are smoothed, with Â = D̂^-½ (A + I) D̂^-½.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -110,6 +114,8 @@ pub struct Smoother {
     scale: Array<f32>,
     /// Whether it is the transposed of a graph's.
     turned: bool,
+    /// Of a small graph.
+    order: Option<Arc<Order>>,
 }
 
 impl Smoother {
@@ -125,23 +131,27 @@ impl Smoother {
                 (1.0 / (1.0 + sum).sqrt()) as f32
             })
             .collect();
-        Smoother { adjacency: adjacency.clone(), scale: scale.into(), turned: false }
+        let order = order_of(adjacency);
+        Smoother { adjacency: adjacency.clone(), scale: scale.into(), turned: false, order }
     }
 
     /// Âᵀ, and Pᵀ. The arcs of a directed graph are copied, turned round.
     #[must_use]
     pub fn transposed(&self) -> Smoother {
-        let adjacency = match self.adjacency.directed {
-            true => reversed(&self.adjacency),
-            false => self.adjacency.clone(),
+        let (adjacency, order) = match self.adjacency.directed {
+            true => {
+                let reversed = reversed(&self.adjacency);
+                let order = order_of(&reversed);
+                (reversed, order)
+            }
+            false => (self.adjacency.clone(), self.order.clone()),
         };
-        Smoother { adjacency, scale: self.scale.clone(), turned: !self.turned }
+        Smoother { adjacency, scale: self.scale.clone(), turned: !self.turned, order }
     }
 
     /// Columns that are best smoothed together: of a small graph some for each thread.
     pub fn columns(&self) -> usize {
-        let apart = self.adjacency.nodes() * COLUMNS <= CACHED;
-        COLUMNS * if apart { rayon::current_num_threads() } else { 1 }
+        COLUMNS * if self.order.is_some() { rayon::current_num_threads() } else { 1 }
     }
 
     /// Smooths rows, one a node, in place.
@@ -157,45 +167,47 @@ impl Smoother {
         if rows.rows == 0 || width == 0 {
             return;
         }
+        // Threads that have no columns of their own would wait, which of a graph that is not
+        // tiny takes longer than to share its nodes.
+        let shared = width.div_ceil(panels::COLUMNS) < rayon::current_num_threads();
+        match &self.order {
+            Some(order) if !shared || rows.rows <= TINY => {
+                self.apply_by_panels(order, smoothing, rows, columns);
+            }
+            _ => self.apply_together(smoothing, rows, columns),
+        }
+    }
+
+    /// The same, threads sharing the nodes.
+    fn apply_together(&self, smoothing: Smoothing, rows: &mut Matrix<f32>, columns: Range<usize>) {
+        let width = columns.len();
         // Of about equal width, but as registers like it: 100 columns are 64 + 36.
         let block = width.div_ceil(width.div_ceil(COLUMNS)).next_multiple_of(HELD);
-        let blocks: Vec<Range<usize>> =
-            columns.clone().step_by(block).map(|at| at..(at + block).min(columns.end)).collect();
-        // Threads that share a block share its nodes, those that have their own share nothing.
-        let threads = rayon::current_num_threads();
-        let apart = rows.rows * block <= CACHED && blocks.len() >= threads;
-        let (together, nodes) = if apart { (threads, rows.rows) } else { (1, NODES) };
-        let mut places: Vec<Place> = (0..together).map(|_| Place::default()).collect();
-        for blocks in blocks.chunks(together) {
-            let given = &*rows;
-            blocks.par_iter().zip(&mut places).for_each(|(columns, place)| {
-                self.smoothed(smoothing, given, columns.clone(), nodes, place);
-            });
+        let mut place = Place::default();
+        for start in columns.clone().step_by(block) {
+            let columns = start..(start + block).min(columns.end);
+            self.smoothed(smoothing, rows, columns.clone(), &mut place);
             let lines = rows.values.par_chunks_mut(rows.width).enumerate();
             lines.with_min_len(NODES).for_each(|(node, row)| {
                 let back = 1.0 / self.turn(smoothing, node);
-                for (columns, place) in blocks.iter().zip(&places) {
-                    let row = row[columns.clone()].iter_mut();
-                    row.zip(place.here.row(node)).for_each(|(x, smoothed)| *x = back * smoothed);
-                }
+                let row = row[columns.clone()].iter_mut();
+                row.zip(place.here.row(node)).for_each(|(x, smoothed)| *x = back * smoothed);
             });
         }
     }
 
-    /// [`Smoother::turn`] times some of the columns, smoothed, to `place.here`; a task takes so
-    /// many nodes.
+    /// [`Smoother::turn`] times some of the columns, smoothed, to `place.here`.
     fn smoothed(
         &self,
         smoothing: Smoothing,
         rows: &Matrix<f32>,
         columns: Range<usize>,
-        nodes: usize,
         place: &mut Place,
     ) {
         let width = columns.len();
-        let Place { here, there, beside } = place;
+        let Place { here, there, sum } = place;
         [&mut *here, there].into_iter().for_each(|matrix| reshape(matrix, rows.rows, width));
-        let lines = here.values.par_chunks_mut(width).enumerate().with_min_len(nodes);
+        let lines = here.values.par_chunks_mut(width).enumerate().with_min_len(NODES);
         lines.for_each(|(node, here)| {
             let (scale, given) = (self.turn(smoothing, node), &rows.row(node)[columns.clone()]);
             here.iter_mut().zip(given).for_each(|(to, x)| *to = scale * x);
@@ -204,38 +216,28 @@ impl Smoother {
             Smoothing::PageRank { steps, restart } => {
                 let scale = self.scales(1.0 - restart);
                 let shares: Vec<f32> = self.scale.iter().map(|x| restart as f32 * x).collect();
-                // Of a small graph what is asked for at every step is kept close together.
-                let (mut rest, mut from) = (rows, columns.start);
-                if restart > 0.0 && nodes == rows.rows {
-                    reshape(beside, rows.rows, width);
-                    for (node, to) in beside.values.chunks_exact_mut(width).enumerate() {
-                        to.copy_from_slice(&rows.row(node)[columns.clone()]);
-                    }
-                    (rest, from) = (beside, 0);
-                }
-                let rest = (restart > 0.0).then_some((&shares[..], rest, from));
+                let rest = (restart > 0.0).then_some((&shares[..], rows, columns.start));
                 for _ in 0..steps {
-                    self.product(here, (&scale, rest), there, None, nodes);
+                    self.product(here, (&scale, rest), there, None);
                     std::mem::swap(here, there);
                 }
             }
             Smoothing::Powers { steps, weight } => {
                 let scale = self.scales(1.0);
                 let share = ((1.0 - weight) / f64::from(steps)) as f32;
-                reshape(beside, rows.rows, width);
-                let both = beside.values.iter_mut().zip(&here.values);
+                reshape(sum, rows.rows, width);
+                let both = sum.values.iter_mut().zip(&here.values);
                 both.for_each(|(sum, x)| *sum = weight as f32 * x);
                 for _ in 0..steps {
-                    let sum = Some((share, &mut *beside));
-                    self.product(here, (&scale, None), there, sum, nodes);
+                    self.product(here, (&scale, None), there, Some((share, &mut *sum)));
                     std::mem::swap(here, there);
                 }
-                std::mem::swap(here, beside);
+                std::mem::swap(here, sum);
             }
             Smoothing::Walk { steps } => {
                 let scale = self.scales(1.0);
                 for _ in 0..steps {
-                    self.product(here, (&scale, None), there, None, nodes);
+                    self.product(here, (&scale, None), there, None);
                     std::mem::swap(here, there);
                 }
             }
@@ -266,27 +268,27 @@ impl Smoother {
         (scale, rest): (&[f32], Option<Rest<'_, f32>>),
         to: &mut Matrix<f32>,
         sum: Option<(f32, &mut Matrix<f32>)>,
-        nodes: usize,
     ) {
         assert_eq!((from.rows, from.width), (to.rows, to.width), "shapes of a step");
         let Adjacency { offsets, neighbours, weights, .. } = &self.adjacency;
         let of =
             Gather { rows: from, offsets, neighbours, weights: weights.as_deref(), scale, rest };
-        let size = nodes * from.width.max(1);
+        let size = NODES * from.width.max(1);
         let tasks = to.values.par_chunks_mut(size).enumerate();
         let Some((share, sum)) = sum else {
-            return tasks.for_each(|(at, to)| gather(to, at * nodes, &of));
+            return tasks.for_each(|(at, to)| gather(to, at * NODES, &of));
         };
-        // Added while it is in the cache.
-        let some = NODES.min(nodes);
         tasks.zip(sum.values.par_chunks_mut(size)).for_each(|((at, to), sum)| {
-            let parts = to.chunks_mut(some * from.width).zip(sum.chunks_mut(some * from.width));
-            for (part, (to, sum)) in parts.enumerate() {
-                gather(to, at * nodes + part * some, &of);
-                sum.iter_mut().zip(to).for_each(|(sum, power)| *sum += share * *power);
-            }
+            gather(to, at * NODES, &of);
+            // While it is in the cache.
+            sum.iter_mut().zip(to).for_each(|(sum, power)| *sum += share * *power);
         });
     }
+}
+
+/// None of a large graph.
+fn order_of(adjacency: &Adjacency) -> Option<Arc<Order>> {
+    (adjacency.nodes() <= panels::NODES).then(|| Arc::new(Order::of(adjacency)))
 }
 
 /// What one block of columns after another is smoothed in, (nodes, columns) each.
@@ -294,8 +296,8 @@ impl Smoother {
 struct Place {
     here: Matrix<f32>,
     there: Matrix<f32>,
-    /// The rows as they were, or a sum of powers.
-    beside: Matrix<f32>,
+    /// Of powers.
+    sum: Matrix<f32>,
 }
 
 /// Another width; what stands in it is written over.

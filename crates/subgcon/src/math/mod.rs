@@ -3,6 +3,7 @@
 
 mod array;
 mod combine;
+mod even;
 mod gemm;
 mod matrix;
 mod narrow;
@@ -17,6 +18,7 @@ pub(crate) use combine::{
     Gather, HELD, Rest, add_one, add_one_wide, add_rows, add_scaled, center_and_scale, dot, gather,
     squares,
 };
+pub(crate) use even::{EvenLists, EvenStep};
 pub use gemm::{Write, gemm, gemm_slice};
 pub use matrix::{Matrix, View};
 pub(crate) use narrow::{FEW, ROWS, add_scores, add_sums, exp_all};

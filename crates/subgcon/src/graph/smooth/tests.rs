@@ -143,6 +143,27 @@ proptest! {
     }
 
     #[test]
+    fn small_graphs_get_the_bits_of_large_ones(
+        nodes in 1usize..60, width in 1usize..140, from in 0usize..140,
+        directed: bool, weighted: bool, seed: u64,
+    ) {
+        let weights = random_weights(nodes, directed, weighted, seed);
+        let small = Smoother::new(&graph(&weights, directed, weighted));
+        prop_assert!(small.order.is_some());
+        let rows = random_rows(nodes, width, seed);
+        let columns = from % width..width;
+        for small in [small.transposed(), small] {
+            let large = Smoother { order: None, ..small.clone() };
+            for smoothing in KINDS.into_iter().chain([Smoothing::Walk { steps: 3 }]) {
+                let (mut found, mut wanted) = (rows.clone(), rows.clone());
+                small.apply_to(smoothing, &mut found, columns.clone());
+                large.apply_to(smoothing, &mut wanted, columns.clone());
+                prop_assert_eq!(&found, &wanted);
+            }
+        }
+    }
+
+    #[test]
     fn columns_are_smoothed_as_if_they_were_alone(
         width in 2usize..150, from in 0usize..150, len in 1usize..70, seed: u64,
     ) {
@@ -191,17 +212,18 @@ fn nodes_without_neighbours_keep_their_rows() {
 
 #[test]
 fn one_thread_and_two_give_the_same_bytes() {
-    // Two blocks of columns, three tasks of nodes: up to two threads have columns of their
-    // own, more share nodes.
-    let adjacency = graph(&random_weights(600, true, true, 3), true, true);
+    // Four panels of columns, or two blocks and three tasks of nodes.
+    let small = Smoother::new(&graph(&random_weights(600, true, true, 3), true, true));
+    let large = Smoother { order: None, ..small.clone() };
     for smoothing in KINDS {
-        let run = |threads| {
+        let run = |smoother: &Smoother, threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let mut rows = random_rows(600, 100, 4);
-            pool.install(|| Smoother::new(&adjacency).apply(smoothing, &mut rows));
+            pool.install(|| smoother.apply(smoothing, &mut rows));
             rows
         };
-        let one = run(1);
-        assert!([2, 3, 8].into_iter().all(|threads| run(threads) == one));
+        let one = run(&small, 1);
+        assert!([2, 3, 8].into_iter().all(|threads| run(&small, threads) == one));
+        assert!([1, 2, 3, 8].into_iter().all(|threads| run(&large, threads) == one));
     }
 }
