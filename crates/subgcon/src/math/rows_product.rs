@@ -6,7 +6,7 @@
 //! may cut k by the number of rows), so embedding, where a node's answer must
 //! not depend on its batch, multiplies here.
 //!
-//! R × C sums stay in registers. W goes through a panel of C columns, the last
+//! R × C sums stay in registers. W is cut into panels of C columns, the last
 //! one filled up with zeros, and rows that are left over go one by one: every
 //! tile does the same operations on an element, so tiles do not show. A processor with
 //! fused multiply-add rounds once where another rounds twice: results depend
@@ -18,7 +18,7 @@ use super::matrix::View;
 use super::{Matrix, Real};
 
 /// Rows that are computed together, a multiple of every tile's rows: enough to pay for
-/// filling the panel.
+/// fetching the panels.
 const ROWS: usize = 96;
 
 /// What the processor can do. Vectors of 32 and 64 bytes reach the same speed
@@ -66,36 +66,67 @@ fn rows_product_at<T: Real>(level: Level, x: View<'_, T>, w: &Matrix<T>, out: &m
     if out.values.is_empty() {
         return;
     }
+    match level {
+        Level::Baseline => by_rows(x, &Panels::of(w), out, baseline),
+        // SAFETY: `Level::available` lists a level only where its features are there.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        Level::Avx2 => by_rows(x, &Panels::of(w), out, |x, w, out| unsafe { avx2(x, w, out) }),
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unsafe_code)]
+        Level::Avx512 => by_rows(x, &Panels::of(w), out, |x, w, out| unsafe { avx512(x, w, out) }),
+    }
+}
+
+/// C columns of W after another, its rows side by side; the last columns are filled up with zeros.
+struct Panels<T, const C: usize> {
+    depth: usize,
+    width: usize,
+    rows: Vec<[T; C]>,
+}
+
+impl<T: Real, const C: usize> Panels<T, C> {
+    fn of(w: &Matrix<T>) -> Panels<T, C> {
+        let (depth, width) = (w.rows, w.width);
+        let mut rows = vec![[T::ZERO; C]; depth * width.div_ceil(C)];
+        for k in 0..depth {
+            let (whole, rest) = w.row(k).as_chunks::<C>();
+            whole.iter().enumerate().for_each(|(at, line)| rows[at * depth + k] = *line);
+            if !rest.is_empty() {
+                rows[whole.len() * depth + k][..rest.len()].copy_from_slice(rest);
+            }
+        }
+        Panels { depth, width, rows }
+    }
+}
+
+/// Some rows of x to a task.
+fn by_rows<T: Real, const C: usize>(
+    x: View<'_, T>,
+    w: &Panels<T, C>,
+    out: &mut Matrix<T>,
+    block: impl Fn(View<'_, T>, &Panels<T, C>, &mut [T]) + Sync,
+) {
     out.values.par_chunks_mut(ROWS * w.width).enumerate().for_each(|(at, out)| {
         let start = at * ROWS;
-        let x = x.some_rows(start..start + out.len() / w.width);
-        match level {
-            Level::Baseline => baseline(x, w, out),
-            // SAFETY: `Level::available` lists a level only where its features are there.
-            #[cfg(target_arch = "x86_64")]
-            #[allow(unsafe_code)]
-            Level::Avx2 => unsafe { avx2(x, w, out) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            #[allow(unsafe_code)]
-            Level::Avx512 => unsafe { avx512(x, w, out) },
-        }
+        block(x.some_rows(start..start + out.len() / w.width), w, out);
     });
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx2,fma")]
-fn avx512<T: Real>(x: View<'_, T>, w: &Matrix<T>, out: &mut [T]) {
+fn avx512<T: Real>(x: View<'_, T>, w: &Panels<T, 32>, out: &mut [T]) {
     block::<T, 8, 32>(x, w, out, T::mul_add);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn avx2<T: Real>(x: View<'_, T>, w: &Matrix<T>, out: &mut [T]) {
+fn avx2<T: Real>(x: View<'_, T>, w: &Panels<T, 16>, out: &mut [T]) {
     block::<T, 6, 16>(x, w, out, T::mul_add);
 }
 
-fn baseline<T: Real>(x: View<'_, T>, w: &Matrix<T>, out: &mut [T]) {
+fn baseline<T: Real>(x: View<'_, T>, w: &Panels<T, 8>, out: &mut [T]) {
     block::<T, 4, 8>(x, w, out, two_roundings);
 }
 
@@ -108,30 +139,29 @@ fn two_roundings<T: Real>(a: T, b: T, c: T) -> T {
 #[inline(always)]
 fn block<T: Real, const R: usize, const C: usize>(
     x: View<'_, T>,
-    w: &Matrix<T>,
+    w: &Panels<T, C>,
     out: &mut [T],
     multiply_add: impl Fn(T, T, T) -> T + Copy,
 ) {
-    let (depth, width) = (w.rows, w.width);
+    let (depth, width) = (w.depth, w.width);
     let x_row = |row: usize| &x.values[row * x.row_stride..][..depth];
     let full = x.rows / R * R;
-    let mut panel = vec![[T::ZERO; C]; depth];
     for start in (0..width).step_by(C) {
-        let columns = C.min(width - start);
-        for (k, line) in panel.iter_mut().enumerate() {
-            line[..columns].copy_from_slice(&w.row(k)[start..start + columns]);
-            line[columns..].fill(T::ZERO);
-        }
+        let panel = &w.rows[start / C * depth..][..depth];
         let mut store = |row: usize, sums: &[T; C]| {
-            out[row * width + start..][..columns].copy_from_slice(&sums[..columns]);
+            let out = &mut out[row * width + start..(row + 1) * width];
+            match out.first_chunk_mut() {
+                Some(out) => *out = *sums,
+                None => out.copy_from_slice(&sums[..out.len()]),
+            }
         };
         for row in (0..full).step_by(R) {
             let x: [&[T]; R] = std::array::from_fn(|r| x_row(row + r));
-            let sums = tile(x, &panel, multiply_add);
+            let sums = tile(x, panel, multiply_add);
             (row..).zip(&sums).for_each(|(row, sums)| store(row, sums));
         }
         for row in full..x.rows {
-            let [sums] = tile([x_row(row)], &panel, multiply_add);
+            let [sums] = tile([x_row(row)], panel, multiply_add);
             store(row, &sums);
         }
     }
@@ -146,12 +176,16 @@ fn tile<T: Real, const R: usize, const C: usize>(
     panel: &[[T; C]],
     multiply_add: impl Fn(T, T, T) -> T + Copy,
 ) -> [[T; C]; R] {
-    let depth = panel.len();
-    let x = x.map(|x| &x[..depth]);
+    let mut cut = x;
+    for r in 0..R {
+        cut[r] = &x[r][..panel.len()];
+    }
     let mut sums = [[T::ZERO; C]; R];
-    for k in 0..depth {
-        let w = &panel[k];
-        let x: [T; R] = std::array::from_fn(|r| x[r][k]);
+    for (k, w) in panel.iter().enumerate() {
+        let mut x = [T::ZERO; R];
+        for r in 0..R {
+            x[r] = cut[r][k];
+        }
         for r in 0..R {
             let sum = sums[r];
             sums[r] = std::array::from_fn(|c| multiply_add(x[r], w[c], sum[c]));
