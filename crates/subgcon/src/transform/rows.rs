@@ -69,16 +69,20 @@ impl<'a> Scaled<'a> {
         entries: &mut Entries,
     ) {
         let factor = self.known_factor(node).unwrap_or_else(|| self.sparse_factor(matrix, node));
-        entries.columns.clear();
-        entries.values.clear();
-        // The norm is that of the whole row: what is hidden leaves the rest as it was.
-        let hidden = mask.map(|mask| mask.of(node));
+        let measures = self.measures.map_or(0, |measures| measures.columns.len());
+        let most = matrix.row(node as usize).0.len() + measures;
+        let Entries { columns, values } = entries;
+        columns.resize(most, 0);
+        values.resize(most, 0.0);
+        // The norm is that of the whole row: what is hidden leaves the rest as it was. It is written
+        // over by the next, since nobody foresees a branch that a hash decides.
+        let (hidden, mut kept) = (mask.map(|mask| mask.of(node)), 0);
         self.visit(matrix, node, |column, x| {
-            if hidden.is_none_or(|hidden| !hidden.hides(column)) {
-                entries.columns.push(column);
-                entries.values.push((factor * x) as f32);
-            }
+            (columns[kept], values[kept]) = (column, (factor * x) as f32);
+            kept += usize::from(hidden.is_none_or(|hidden| !hidden.hides(column)));
         });
+        columns.truncate(kept);
+        values.truncate(kept);
     }
 
     /// One row in full, (width), of features of either kind.
