@@ -43,8 +43,9 @@ WAYS = ("ordinary", "prebuilt")
 
 # ---------------------------------------------------------------- batches
 
-def prepare(store, path, count):
-    """Batches of random contexts, ranked as the released program does: ten power steps, over degree."""
+def contexts_of(store, batches):
+    """Contexts of some nodes, a batch of centres at a time, ranked as the released program does: ten power steps, over
+    degree. Of each its members, arcs and their weights."""
     import numpy as np
     import scipy.sparse as sp
 
@@ -54,33 +55,49 @@ def prepare(store, path, count):
     adjacency = sp.csr_matrix((np.ones(len(neighbours), np.float32), neighbours, offsets), shape=(n, n))
     degree = np.maximum(np.diff(offsets), 1)
     transition = (adjacency @ sp.diags(1 / degree)).tocsr()
-    chosen = np.random.default_rng(0).permutation(n)
-    parts = {}
-    for batch in range(count):
-        centers = np.take(chosen, np.arange(batch * CONTEXTS, (batch + 1) * CONTEXTS), mode="wrap")
-        start = np.zeros((n, CONTEXTS))
-        start[centers, np.arange(CONTEXTS)] = 1
+    for centers in batches(n):
+        start = np.zeros((n, len(centers)))
+        start[centers, np.arange(len(centers))] = 1
         mass = start
         for _ in range(10):
             mass = RESTART * start + (1 - RESTART) * (transition @ mass)
         score = mass / degree[:, None]
-        score[centers, np.arange(CONTEXTS)] = np.inf
+        score[centers, np.arange(len(centers))] = np.inf
         best = np.argsort(-score, axis=0, kind="stable")[:SIZE]
-        nodes, first, arcs, weights = [], [], [], []
-        for column in range(CONTEXTS):
+        found = []
+        for column in range(len(centers)):
             members = best[:, column]
             members = members[score[members, column] > 0]
             own = adjacency[members][:, members].toarray() + np.eye(len(members), dtype=np.float32)
             scale = own.sum(1) ** -0.5
             target, source = own.nonzero()
-            weights.append((own * scale * scale[:, None])[target, source])
-            first.append(sum(map(len, nodes)))
-            arcs.append(np.stack([target, source]) + first[-1])
-            nodes.append(members)
-        parts |= {
-            f"nodes{batch}": np.concatenate(nodes), f"first{batch}": np.array(first),
-            f"arcs{batch}": np.concatenate(arcs, 1), f"weights{batch}": np.concatenate(weights),
-        }
+            found.append((members, np.stack([target, source]), (own * scale * scale[:, None])[target, source]))
+        yield found
+
+
+def joined(contexts):
+    """Contexts as one batch: nodes, the first row of each, arcs, weights."""
+    import numpy as np
+
+    first = np.cumsum([0] + [len(members) for members, _, _ in contexts])[:-1]
+    nodes, arcs, weights = zip(*contexts)
+    arcs = [pairs + start for pairs, start in zip(arcs, first)]
+    return np.concatenate(nodes), first, np.concatenate(arcs, 1), np.concatenate(weights)
+
+
+def prepare(store, path, count):
+    """Batches of random contexts."""
+    import numpy as np
+
+    def batches(n):
+        chosen = np.random.default_rng(0).permutation(n)
+        for batch in range(count):
+            yield np.take(chosen, np.arange(batch * CONTEXTS, (batch + 1) * CONTEXTS), mode="wrap")
+
+    parts = {}
+    for batch, contexts in enumerate(contexts_of(store, batches)):
+        names = ("nodes", "first", "arcs", "weights")
+        parts |= {f"{name}{batch}": part for name, part in zip(names, joined(contexts))}
     np.savez(path, **parts)
 
 
@@ -98,9 +115,8 @@ def features_of(store):
 
 # ---------------------------------------------------------------- PyTorch
 
-def ordinary(features, batches):
-    """Everything by row: what a program with `edge_index` does. A function from layers to centres and
-    summaries for each batch."""
+def dense_of(features):
+    """All features, written out."""
     import numpy as np
     import torch
 
@@ -109,25 +125,34 @@ def ordinary(features, batches):
         offsets, columns, values, width = sparse
         dense = np.zeros((len(offsets) - 1, width), np.float32)
         dense[np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), columns] = values
-    x = torch.from_numpy(dense)
+    return torch.from_numpy(dense)
 
-    def ready(nodes, first, arcs, weights):
-        nodes, first, arcs, weights = map(torch.from_numpy, (nodes, first, arcs, weights[:, None]))
-        counts = torch.diff(first, append=torch.tensor([len(nodes)]))
-        owner = torch.repeat_interleave(torch.arange(len(first)), counts)
 
-        def run(layers):
-            rows = x[nodes]
-            for weight, bias, slope in layers:
-                y = rows @ weight
-                mixed = torch.zeros_like(y).index_add(0, arcs[0], y[arcs[1]] * weights)
-                rows = torch.nn.functional.prelu(mixed + bias, slope)
-            sums = torch.zeros(len(first), rows.shape[1]).index_add(0, owner, rows)
-            return rows[first], sums / counts[:, None]
+def by_rows(x, nodes, first, arcs, weights):
+    """Everything by row: what a program with `edge_index` does. A function from layers to centres and
+    summaries of one batch."""
+    import torch
 
-        return run
+    nodes, first, arcs, weights = map(torch.from_numpy, (nodes, first, arcs, weights[:, None]))
+    counts = torch.diff(first, append=torch.tensor([len(nodes)]))
+    owner = torch.repeat_interleave(torch.arange(len(first)), counts)
 
-    return x.shape[1], [ready(*batch) for batch in batches]
+    def run(layers):
+        rows = x[nodes]
+        for weight, bias, slope in layers:
+            y = rows @ weight
+            mixed = torch.zeros_like(y).index_add(0, arcs[0], y[arcs[1]] * weights)
+            rows = torch.nn.functional.prelu(mixed + bias, slope)
+        sums = torch.zeros(len(first), rows.shape[1]).index_add(0, owner, rows)
+        return rows[first], sums / counts[:, None]
+
+    return run
+
+
+def ordinary(features, batches):
+    """As by_rows, for each batch."""
+    x = dense_of(features)
+    return x.shape[1], [by_rows(x, *batch) for batch in batches]
 
 
 def prebuilt(features, batches):
@@ -188,6 +213,16 @@ def prebuilt(features, batches):
     return width, [ready(*batch) for batch in batches]
 
 
+def margin(h, s):
+    """Of centres and summaries, each against the next one's, in both directions."""
+    import torch
+
+    h2, s2 = h.roll(1, 0), s.roll(1, 0)
+    positive = torch.sigmoid((h * s).sum(1))
+    loss = torch.relu(torch.sigmoid((h * s2).sum(1)) - positive + MARGIN).mean()
+    return loss + torch.relu(torch.sigmoid((h2 * s).sum(1)) - positive + MARGIN).mean()
+
+
 def peer(way, store, path, layers, steps):
     """One way in this process: times of the steps, the first losses, memory before the first step."""
     import numpy as np
@@ -216,10 +251,7 @@ def peer(way, store, path, layers, steps):
         start, started = time.perf_counter(), time.process_time()
         adam.zero_grad()
         h, s = run(parameters)
-        h2, s2 = h.roll(1, 0), s.roll(1, 0)
-        positive = torch.sigmoid((h * s).sum(1))
-        loss = torch.relu(torch.sigmoid((h * s2).sum(1)) - positive + MARGIN).mean()
-        loss = loss + torch.relu(torch.sigmoid((h2 * s).sum(1)) - positive + MARGIN).mean()
+        loss = margin(h, s)
         loss.backward()
         adam.step()
         losses.append(loss.item())

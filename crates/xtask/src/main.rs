@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         ["bench", name, rest @ ..] => bench(name, rest),
         _ => {
             eprintln!(
-                "usage: cargo xtask test\n       cargo xtask package\n       cargo xtask bench import|contexts|step|probe|peers|python [ARGUMENTS]"
+                "usage: cargo xtask test\n       cargo xtask package\n       cargo xtask bench import|contexts|step|whole|probe|peers|python [ARGUMENTS]"
             );
             return ExitCode::from(2);
         }
