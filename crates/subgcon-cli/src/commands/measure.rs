@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use subgcon::eval::{Figures, FreeRow, ProbeSettings, validate};
+use subgcon::eval::{Figures, FreeRow, ProbeReport, ProbeSettings, probe, validate};
 use subgcon::graph::{Labels, Role, Split};
 use subgcon::math::Matrix;
 
@@ -83,9 +83,13 @@ impl<'a> Measure<'a> {
         step: u64,
         seconds: Seconds,
     ) -> anyhow::Result<Run> {
-        let run = self.run_free(&FreeRow::made("", embeddings, seconds.embed))?;
-        let seconds = Seconds { probe: run.seconds.probe, ..seconds };
-        Ok(Run { step, seconds, ..run })
+        let started = Instant::now();
+        let mut reports = Vec::with_capacity(self.splits.len());
+        for split in &self.splits {
+            reports.push(probe(embeddings, self.labels, split, &self.settings)?);
+        }
+        let seconds = Seconds { probe: started.elapsed().as_secs_f64(), ..seconds };
+        Ok(self.told(&reports, step, embeddings.width, seconds))
     }
 
     /// Probes rows that cost nothing on every split.
@@ -95,15 +99,20 @@ impl<'a> Measure<'a> {
         let all = started.elapsed().as_secs_f64();
         let seconds =
             Seconds { embed: row.seconds + made, probe: all - made, ..Seconds::default() };
+        Ok(self.told(&reports, 0, row.width, seconds))
+    }
+
+    fn told(&self, reports: &[ProbeReport], step: u64, width: usize, seconds: Seconds) -> Run {
         let of = |figures: &Figures| figure(self.labels, figures);
-        Ok(Run {
+        let validated = |report: &ProbeReport| report.validation.as_ref().map_or(0.0, of);
+        Run {
             test: reports.iter().map(|report| of(&report.test)).collect(),
-            validation: reports.iter().map(|it| it.validation.as_ref().map_or(0.0, of)).collect(),
+            validation: reports.iter().map(validated).collect(),
             c: reports.iter().map(|report| report.c).collect(),
-            step: 0,
-            width: row.width,
+            step,
+            width,
             seconds,
-        })
+        }
     }
 }
 

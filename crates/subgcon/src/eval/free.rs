@@ -23,6 +23,7 @@
 mod plain;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::time::Instant;
 
 use self::plain::Plain;
@@ -48,12 +49,12 @@ pub struct FreeRow<'a> {
     pub width: usize,
     /// Seconds that it took before any row was made.
     pub seconds: f64,
-    rows: Rows<'a>,
+    source: Source<'a>,
 }
 
-/// How rows are had.
+/// What rows are made from.
 #[derive(Debug)]
-enum Rows<'a> {
+enum Source<'a> {
     Made(&'a Matrix<f32>),
     Features(Smoothed<'a>),
 }
@@ -63,8 +64,8 @@ enum Rows<'a> {
 struct Smoothed<'a> {
     plain: &'a Plain<'a>,
     smoother: &'a Smoother,
-    /// Of Πᵀ.
-    transposed: &'a Smoother,
+    /// Of Πᵀ, once it was asked for: of a directed graph all arcs are copied for it.
+    transposed: &'a OnceCell<Smoother>,
     smoothing: Option<Smoothing>,
     basis: Option<&'a Matrix<f32>>,
 }
@@ -89,12 +90,12 @@ pub fn free_rows<E: From<Error>>(
 ) -> std::result::Result<(), E> {
     let plain = &Plain::new(adjacency, features, structural)?;
     let smoother = &Smoother::new(adjacency);
-    let transposed = &smoother.transposed();
+    let transposed = &OnceCell::new();
     let raw = Smoothed { plain, smoother, transposed, smoothing: None, basis: None };
     let whole = adjacency.nodes() * features.width() <= MOST_NUMBERS;
     let full = |name: &str, rows: Smoothed<'_>, visit: &mut dyn FnMut(&FreeRow<'_>) -> _| {
         let (name, width) = (name.to_owned(), features.width());
-        visit(&FreeRow { name, width, seconds: 0.0, rows: Rows::Features(rows) })
+        visit(&FreeRow { name, width, seconds: 0.0, source: Source::Features(rows) })
     };
     if whole {
         full("raw features", raw, &mut visit)?;
@@ -114,11 +115,15 @@ pub fn free_rows<E: From<Error>>(
             Some(basis) => smoothed.powered(basis),
         };
         let seconds = started.elapsed().as_secs_f64();
+        // Of features that are all zero nothing is left to project.
+        if found.width == 0 {
+            continue;
+        }
         visit(&FreeRow {
             name: format!("{name}, projected"),
             width: found.width,
             seconds,
-            rows: Rows::Features(Smoothed { basis: Some(&found), ..smoothed }),
+            source: Source::Features(Smoothed { basis: Some(&found), ..smoothed }),
         })?;
         basis = Some(found);
     }
@@ -128,14 +133,14 @@ pub fn free_rows<E: From<Error>>(
 impl<'a> FreeRow<'a> {
     /// Rows that somebody has made, in so many seconds.
     pub fn made(name: impl Into<String>, rows: &'a Matrix<f32>, seconds: f64) -> FreeRow<'a> {
-        FreeRow { name: name.into(), width: rows.width, seconds, rows: Rows::Made(rows) }
+        FreeRow { name: name.into(), width: rows.width, seconds, source: Source::Made(rows) }
     }
 
     /// A row a node.
     pub fn rows(&self) -> Cow<'_, Matrix<f32>> {
-        match &self.rows {
-            Rows::Made(rows) => Cow::Borrowed(rows),
-            Rows::Features(smoothed) => Cow::Owned(smoothed.rows()),
+        match &self.source {
+            Source::Made(rows) => Cow::Borrowed(rows),
+            Source::Features(smoothed) => Cow::Owned(smoothed.rows()),
         }
     }
 
@@ -151,29 +156,35 @@ impl<'a> FreeRow<'a> {
         for split in splits {
             fitted.push(Parts::of(labels, split)?.train);
         }
-        // Twice smoothed for each split, and once for all where rows are made.
+        // Columns are smoothed twice for each split, and once for all where rows are made.
         let few = WIDE * fitted.iter().map(Vec::len).sum::<usize>() <= self.width;
+        let as_they_are = !settings.normalise && !settings.standardise;
         let mut seconds = 0.0;
-        let mut reports = Vec::with_capacity(splits.len());
-        match &self.rows {
-            Rows::Features(smoothed) if few && !settings.normalise && !settings.standardise => {
-                for (split, fitted) in splits.iter().zip(&fitted) {
-                    let started = Instant::now();
-                    let rows = smoothed.seen_by(fitted);
-                    seconds += started.elapsed().as_secs_f64();
-                    reports.push(of(&rows, split)?);
-                }
+        if let Source::Features(smoothed) = &self.source
+            && few
+            && as_they_are
+            && smoothed.pays()
+        {
+            let (mut reports, started) = (Vec::with_capacity(splits.len()), Instant::now());
+            let mut probing = 0.0;
+            for (split, fitted) in splits.iter().zip(&fitted) {
+                // What is no number is found, and named, where rows are made.
+                let Some(rows) = smoothed.seen_by(fitted) else { break };
+                let begun = Instant::now();
+                reports.push(of(&rows, split)?);
+                probing += begun.elapsed().as_secs_f64();
             }
-            _ => {
-                let started = Instant::now();
-                let rows = self.rows();
-                seconds += started.elapsed().as_secs_f64();
-                for split in splits {
-                    reports.push(of(&rows, split)?);
-                }
+            seconds = started.elapsed().as_secs_f64() - probing;
+            if reports.len() == splits.len() {
+                return Ok((reports, seconds));
             }
         }
-        Ok((reports, seconds))
+        let started = Instant::now();
+        let rows = self.rows();
+        seconds += started.elapsed().as_secs_f64();
+        let reports: Result<Vec<ProbeReport>> =
+            splits.iter().map(|split| of(&rows, split)).collect();
+        Ok((reports?, seconds))
     }
 }
 
@@ -196,13 +207,20 @@ impl Smoothed<'_> {
 
     fn smooth_transposed(&self, rows: &mut Matrix<f32>) {
         if let Some(smoothing) = self.smoothing {
-            self.transposed.apply(smoothing, rows);
+            let transposed = self.transposed.get_or_init(|| self.smoother.transposed());
+            transposed.apply(smoothing, rows);
         }
     }
 
+    /// Whether [`Smoothed::seen_by`] saves anything: rows of plain features need not be smoothed, and
+    /// dense ones are there.
+    fn pays(&self) -> bool {
+        self.smoothing.is_some() || self.plain.is_sparse()
+    }
+
     /// Rows in an orthonormal basis of what those of some nodes span: (nodes, as many as that
-    /// has, at least one).
-    fn seen_by(&self, fitted: &[u32]) -> Matrix<f32> {
+    /// has, at least one). The basis is found in f64, as `span` does. None where features are no numbers.
+    fn seen_by(&self, fitted: &[u32]) -> Option<Matrix<f32>> {
         let nodes = self.plain.nodes();
         let mut chosen = Matrix::zeros(nodes, fitted.len());
         for (column, &node) in fitted.iter().enumerate() {
@@ -211,14 +229,17 @@ impl Smoothed<'_> {
         self.smooth_transposed(&mut chosen);
         // A column a fitted node, (width, fitted).
         let mut lines = self.plain.transposed_times(&chosen);
+        if !lines.values.iter().all(|x| x.is_finite()) {
+            return None;
+        }
         if let Some(basis) = self.basis {
             let mut turned = Matrix::zeros(basis.width, lines.width);
             gemm(&mut turned, basis.view().transposed(), lines.view(), Write::Set);
             lines = turned;
         }
-        let mut span = orthonormal_columns(&lines, NEW);
+        let mut span: Matrix<f32> = orthonormal_columns(&lines.cast::<f64>(), NEW).cast();
         if span.width == 0 {
-            return Matrix::zeros(nodes, 1);
+            return Some(Matrix::zeros(nodes, 1));
         }
         if let Some(basis) = self.basis {
             let mut back = Matrix::zeros(basis.rows, span.width);
@@ -227,7 +248,7 @@ impl Smoothed<'_> {
         }
         let mut rows = self.plain.times(&span);
         self.smooth(&mut rows);
-        rows
+        Some(rows)
     }
 
     /// An orthonormal basis of M B; fewer columns where it has a lower rank.

@@ -29,14 +29,18 @@ pub(super) fn surprise(scores: &Matrix<f64>, truth: &[u32]) -> f64 {
     let largest = scores.values.iter().fold(0f64, |largest, z| largest.max(z.abs()));
     let classes = scores.width.max(2) as f64;
     let finite = scores.values.iter().all(|z| z.is_finite());
-    if largest == 0.0 || !finite || slope(scores, truth, 0.0).1 >= 0.0 {
+    if largest == 0.0 || !finite {
+        return classes.ln();
+    }
+    let below = &below_the_top(scores);
+    if slope(below, truth, 0.0).1 >= 0.0 {
         return classes.ln();
     }
     // Slopes are below zero at the lower end, and above at the upper end once it is known.
     let (mut low, mut high) = (0.0, f64::INFINITY);
     let mut t = (START / largest).min(f64::MAX);
     for _ in 0..STEPS {
-        let (value, first, second) = slope(scores, truth, t);
+        let (value, first, second) = slope(below, truth, t);
         if value < SURE {
             return 0.0;
         }
@@ -58,25 +62,29 @@ pub(super) fn surprise(scores: &Matrix<f64>, truth: &[u32]) -> f64 {
             break;
         }
     }
-    slope(scores, truth, t).0
+    slope(below, truth, t).0
 }
 
-/// Mean surprise at t, and its first and second derivative. Exponentials in f32, many at a time:
-/// t is asked for to four digits.
-fn slope(scores: &Matrix<f64>, truth: &[u32], t: f64) -> (f64, f64, f64) {
-    // Less the largest of its row; one column stands for two.
-    let mut below = Vec::with_capacity(truth.len() * scores.width.max(2));
+/// Scores less the largest of their row; one column stands for two.
+fn below_the_top(scores: &Matrix<f64>) -> Matrix<f64> {
+    let classes = scores.width.max(2);
+    let mut below = Vec::with_capacity(scores.rows * classes);
     for z in scores.values.chunks_exact(scores.width) {
         let two = [0.0, z[0]];
         let z = if scores.width == 1 { &two[..] } else { z };
         let top = z.iter().fold(f64::MIN, |top, &z| top.max(z));
         below.extend(z.iter().map(|z| z - top));
     }
-    let mut powers: Vec<f32> = below.iter().map(|z| (t * z) as f32).collect();
+    Matrix::of(scores.rows, classes, below)
+}
+
+/// Mean surprise at t, and its first and second derivative. Exponentials in f32, many at a time:
+/// seven digits of a mean over some hundred nodes are more than it tells.
+fn slope(below: &Matrix<f64>, truth: &[u32], t: f64) -> (f64, f64, f64) {
+    let mut powers: Vec<f32> = below.values.iter().map(|z| (t * z) as f32).collect();
     exp_all(&mut powers);
     let (mut value, mut first, mut second) = (0.0, 0.0, 0.0);
-    let classes = scores.width.max(2);
-    let rows = below.chunks_exact(classes).zip(powers.chunks_exact(classes));
+    let rows = below.values.chunks_exact(below.width).zip(powers.chunks_exact(below.width));
     for ((z, powers), &truth) in rows.zip(truth) {
         let (mut sum, mut mean, mut square) = (0.0, 0.0, 0.0);
         for (z, &power) in z.iter().zip(powers) {

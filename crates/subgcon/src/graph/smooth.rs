@@ -11,13 +11,13 @@
 //! Columns do not know of each other, so wide matrices are smoothed some columns at
 //! a time: beside the rows there are two matrices of at most 64 columns (three for powers),
 //! however wide the rows are. Of a small graph, whose columns fit into a cache, every thread takes
-//! columns of its own (`panels`). Each number is summed by one thread, in the order of the node's
+//! columns of its own, in up to three matrices of 32 (`panels`). Each number is summed by one thread, in the order of the node's
 //! neighbours: the same bytes either way, for any number of threads and any choice of columns.
 
 mod panels;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -114,8 +114,8 @@ pub struct Smoother {
     scale: Array<f32>,
     /// Whether it is the transposed of a graph's.
     turned: bool,
-    /// Of a small graph.
-    order: Option<Arc<Order>>,
+    /// Of a small graph, once it was asked for: arcs in another order, copied.
+    order: Option<Arc<OnceLock<Order>>>,
 }
 
 impl Smoother {
@@ -171,7 +171,8 @@ impl Smoother {
         // tiny takes longer than to share its nodes.
         let shared = width.div_ceil(panels::COLUMNS) < rayon::current_num_threads();
         match &self.order {
-            Some(order) if !shared || rows.rows <= TINY => {
+            Some(order) if width >= panels::FEWEST && (!shared || rows.rows <= TINY) => {
+                let order = order.get_or_init(|| Order::of(&self.adjacency));
                 self.apply_by_panels(order, smoothing, rows, columns);
             }
             _ => self.apply_together(smoothing, rows, columns),
@@ -286,9 +287,9 @@ impl Smoother {
     }
 }
 
-/// None of a large graph.
-fn order_of(adjacency: &Adjacency) -> Option<Arc<Order>> {
-    (adjacency.nodes() <= panels::NODES).then(|| Arc::new(Order::of(adjacency)))
+/// A place for an order; none of a large graph.
+fn order_of(adjacency: &Adjacency) -> Option<Arc<OnceLock<Order>>> {
+    Order::suits(adjacency).then(Arc::default)
 }
 
 /// What one block of columns after another is smoothed in, (nodes, columns) each.

@@ -168,8 +168,8 @@ fn block<T: Real, const R: usize, const C: usize>(
 }
 
 /// R rows of x times the panel. Numbers of x are read before the sums are touched, and
-/// slices are cut to one length first: otherwise the compiler keeps checks of
-/// bounds inside and the sums in memory, ten to fifty times slower.
+/// slices are cut to one length first, by plain loops: otherwise the compiler keeps checks of
+/// bounds inside and the sums in memory, four to fifty times slower.
 #[inline(always)]
 fn tile<T: Real, const R: usize, const C: usize>(
     x: [&[T]; R],

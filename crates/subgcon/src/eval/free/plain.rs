@@ -55,6 +55,10 @@ impl<'a> Plain<'a> {
         self.nodes.len()
     }
 
+    pub(super) fn is_sparse(&self) -> bool {
+        matches!(self.features, Features::Sparse(_))
+    }
+
     /// All of it, (nodes, width).
     pub(super) fn rows(&self) -> Matrix<f32> {
         self.transform.apply_dense(self.features, &self.nodes)
@@ -63,6 +67,9 @@ impl<'a> Plain<'a> {
     /// X̂ B, (nodes, k).
     pub(super) fn times(&self, b: &Matrix<f32>) -> Matrix<f32> {
         let mut out = Matrix::zeros(self.nodes.len(), b.width);
+        if b.width == 0 {
+            return out;
+        }
         for (nodes, out) in self.nodes.chunks(NODES).zip(out.values.chunks_mut(NODES * b.width)) {
             match &*self.inputs(nodes) {
                 Inputs::Dense(x) => gemm_slice(out, b.width, x.view(), b.view(), Write::Set),
@@ -82,6 +89,9 @@ impl<'a> Plain<'a> {
     /// X̂ᵀ Y, (width, k).
     pub(super) fn transposed_times(&self, y: &Matrix<f32>) -> Matrix<f32> {
         let mut out = Matrix::zeros(self.features.width(), y.width);
+        if y.width == 0 {
+            return out;
+        }
         for (at, nodes) in self.nodes.chunks(NODES).enumerate() {
             let start = at * NODES;
             match &*self.inputs(nodes) {

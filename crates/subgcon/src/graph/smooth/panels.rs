@@ -17,8 +17,12 @@ use crate::math::{EvenLists, EvenStep, Matrix, Simd};
 /// are zeros.
 pub(super) const COLUMNS: usize = 32;
 
-/// Nodes of a graph up to which a panel, 128 bytes a node, is close enough beside three others.
-pub(super) const NODES: usize = 1 << 15;
+/// Nodes and arcs of a graph up to which it is small: a thread has three panels of 128 bytes a node,
+/// and arcs are copied once.
+const NODES: usize = 1 << 15;
+const ARCS: usize = 1 << 24;
+/// Columns from which on a panel that they do not fill is worth it.
+pub(super) const FEWEST: usize = 8;
 
 type Row = [f32; COLUMNS];
 
@@ -27,11 +31,18 @@ type Row = [f32; COLUMNS];
 pub(super) struct Order {
     /// The node at every place.
     nodes: Vec<u32>,
+    /// The place of every node.
+    places: Vec<u32>,
     /// Places of each node's neighbours.
     lists: EvenLists,
 }
 
 impl Order {
+    /// Whether a graph is small enough.
+    pub(super) fn suits(adjacency: &Adjacency) -> bool {
+        adjacency.nodes() <= NODES && adjacency.neighbours.len() <= ARCS
+    }
+
     pub(super) fn of(adjacency: &Adjacency) -> Order {
         let mut nodes: Vec<u32> = (0..adjacency.nodes() as u32).collect();
         nodes.sort_by_key(|&node| adjacency.degree(node));
@@ -48,7 +59,7 @@ impl Order {
                 (degree, _) => runs.push((degree, 1)),
             }
         }
-        Order { nodes, lists: EvenLists { runs, items, weights } }
+        Order { nodes, places, lists: EvenLists { runs, items, weights } }
     }
 
     /// Of a number for each node, those of the places.
@@ -101,24 +112,24 @@ impl Smoother {
             scale: order.placed(|node| scales[node]),
             shares: (restart > 0.0).then(|| order.placed(|node| restart as f32 * self.scale[node])),
         };
+        let of = |start: usize| start..(start + COLUMNS).min(columns.end);
         let starts: Vec<usize> = columns.clone().step_by(COLUMNS).collect();
         let threads = rayon::current_num_threads().min(starts.len());
         let mut panels: Vec<Panel> = (0..threads).map(|_| Panel::default()).collect();
         for starts in starts.chunks(threads) {
             let given = &*rows;
-            let of = |start: usize| start..(start + COLUMNS).min(columns.end);
             starts.par_iter().zip(&mut panels).for_each(|(&start, panel)| {
                 steps.smooth(given, of(start), panel);
             });
-            for (&start, panel) in starts.iter().zip(&panels) {
-                for ((&node, turn), smoothed) in
-                    order.nodes.iter().zip(&steps.turns).zip(&panel.here)
-                {
-                    let back = 1.0 / turn;
-                    let row = rows.row_mut(node as usize)[of(start)].iter_mut();
+            let lines = rows.values.par_chunks_mut(rows.width).zip(&order.places);
+            lines.with_min_len(super::NODES).for_each(|(row, &place)| {
+                let back = 1.0 / steps.turns[place as usize];
+                for (&start, panel) in starts.iter().zip(&panels) {
+                    let smoothed = panel.here[place as usize];
+                    let row = row[of(start)].iter_mut();
                     row.zip(smoothed).for_each(|(x, smoothed)| *x = back * smoothed);
                 }
-            }
+            });
         }
     }
 }
@@ -129,8 +140,9 @@ impl Steps<'_> {
         let Panel { here, there, beside } = panel;
         let nodes = &self.order.nodes;
         let keep = self.shares.is_some();
-        for (matrix, wanted) in [(&mut *here, true), (&mut *there, true), (&mut *beside, keep)] {
-            matrix.resize(if wanted { nodes.len() } else { matrix.len() }, [0.0; COLUMNS]);
+        [&mut *here, there].into_iter().for_each(|rows| rows.resize(nodes.len(), [0.0; COLUMNS]));
+        if keep {
+            beside.resize(nodes.len(), [0.0; COLUMNS]);
         }
         for (place, (&node, &turn)) in nodes.iter().zip(&self.turns).enumerate() {
             let mut given = [0.0; COLUMNS];
@@ -140,7 +152,7 @@ impl Steps<'_> {
                 beside[place] = given;
             }
         }
-        let (steps, mut share) = match self.smoothing {
+        let (steps, share) = match self.smoothing {
             Smoothing::PageRank { steps, .. } | Smoothing::Walk { steps } => (steps, None),
             Smoothing::Powers { steps, weight } => {
                 beside.clear();
@@ -149,9 +161,9 @@ impl Steps<'_> {
             }
         };
         for _ in 0..steps {
-            let (rest, sum) = match (&self.shares, &mut share) {
+            let (rest, sum) = match (&self.shares, share) {
                 (Some(shares), _) => (Some((&shares[..], &beside[..])), None),
-                (None, Some(share)) => (None, Some((*share, &mut beside[..]))),
+                (None, Some(share)) => (None, Some((share, &mut beside[..]))),
                 (None, None) => (None, None),
             };
             self.level.run(EvenStep {
