@@ -16,7 +16,7 @@
 //! finite numbers. Scores that are no numbers make the value none: nothing is hidden.
 
 use crate::config::ObjectiveKind;
-use crate::math::Real;
+use crate::math::{Real, sum};
 
 /// What an anchor adds up to.
 #[derive(Debug, Clone, Copy)]
@@ -103,11 +103,12 @@ pub(super) fn anchor<T: Real>(
         }
         ObjectiveKind::InfoNce => {
             let own = (positive - largest).exp().wide();
+            each.for_each(|n| *n -= largest);
             let mut others = 0.0;
-            each.for_each(|n| {
-                *n = (*n - largest).exp();
-                others += n.wide();
-            });
+            for part in &mut negatives {
+                T::exp_all(part);
+                others += sum(part);
+            }
             // Where the positive leads, 1 + others would lose small others.
             loss = if own == 1.0 {
                 others.ln_1p()

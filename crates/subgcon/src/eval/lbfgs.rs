@@ -155,7 +155,7 @@ impl Line {
 pub(super) struct History(Vec<(Vec<f64>, Vec<f64>, f64)>);
 
 impl History {
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 

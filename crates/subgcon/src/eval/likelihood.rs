@@ -16,9 +16,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::math::{
-    FEW, Matrix, ROWS, Real, View, Write, add_scores, add_sums, exp_all, gemm_slice,
-};
+use crate::math::{FEW, Matrix, ROWS, Real, View, Write, add_scores, add_sums, gemm_slice};
 use crate::rng::mix;
 
 /// Rows of a block at most.
@@ -30,6 +28,8 @@ const PRODUCT: usize = (1 << 20) - 1;
 const CACHED: usize = 100_000;
 /// Parts that rows are cut into for threads at most, however many there are.
 const PARTS: usize = 64;
+/// Rows by whose curvature the first step is measured.
+const FIRST: usize = 64;
 /// Rows of a part at least, and rows whose derivatives are added up in `T`.
 const STRETCH: usize = 512;
 
@@ -82,9 +82,6 @@ pub(super) trait Precision: Real {
 
     /// And back: d_W += d_Zᵀ X.
     fn add_sums(x: &[Self], d_scores: &[Self], outputs: usize, d_w: &mut [Self]);
-
-    /// e to the power of numbers that are not above zero.
-    fn exp_all(values: &mut [Self]);
 }
 
 impl Precision for f32 {
@@ -100,10 +97,6 @@ impl Precision for f32 {
 
     fn add_sums(x: &[f32], d_scores: &[f32], outputs: usize, d_w: &mut [f32]) {
         add_sums(x, d_scores, outputs, d_w);
-    }
-
-    fn exp_all(values: &mut [f32]) {
-        exp_all(values);
     }
 }
 
@@ -123,10 +116,6 @@ impl Precision for f64 {
     fn add_sums(_: &[f64], _: &[f64], _: usize, _: &mut [f64]) {
         unreachable!("no number of outputs is that few")
     }
-
-    fn exp_all(values: &mut [f64]) {
-        values.iter_mut().for_each(|x| *x = x.exp());
-    }
 }
 
 impl Likelihood<'_> {
@@ -143,11 +132,44 @@ impl Likelihood<'_> {
         }
     }
 
-    /// About a quarter of the rows, which are many. Not each fourth: classes may come in
+    /// How far to go against a derivative for the loss of some rows with its penalty to be least, as far as its
+    /// second derivative at zero weights tells. With the derivative (D, d), D (outputs, width), and
+    /// z = D x + d what it scores a row, that is (|D|² + |d|²) / (mean(zᵀ S z) + penalty |D|²),
+    /// S = diag(p) − p pᵀ, p = 1 / outputs, or ¼ I for sigmoids. Where numbers are too large to tell, a step of length 1 at the most.
+    pub(super) fn first_step(&self, derivative: &[f64], penalty: f64) -> f64 {
+        let (outputs, width) = (self.outputs, self.rows.width);
+        let squares = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>();
+        let length = squares(derivative).sqrt();
+        let (w, b) = derivative.split_at(outputs * width);
+        let rows = self.rows.rows.min(FIRST);
+        // Evenly spread: classes may come one after another.
+        let some = (0..rows).map(|row| self.rows.row(row * self.rows.rows / rows));
+        let x: Vec<f32> = some.flatten().copied().collect();
+        // Of length 1, as products are in f32.
+        let unit =
+            |values: &[f64]| values.iter().map(|x| (x / length) as f32).collect::<Vec<f32>>();
+        let (w32, b32) = (unit(w), unit(b));
+        let mut scores: Vec<f32> = (0..rows).flat_map(|_| b32.iter().copied()).collect();
+        add_scores(&x, &w32, outputs, &mut scores);
+        let mut curvature = 0.0;
+        for z in scores.chunks_exact(outputs) {
+            let mean = z.iter().map(|&z| f64::from(z)).sum::<f64>() / outputs as f64;
+            let square = z.iter().map(|&z| f64::from(z).powi(2)).sum::<f64>() / outputs as f64;
+            curvature += match self.targets {
+                Targets::Classes(_) => square - mean * mean,
+                Targets::Members(_) => outputs as f64 * square / 4.0,
+            };
+        }
+        let bent = curvature / rows.max(1) as f64 + penalty * squares(w) / (length * length);
+        let step = 1.0 / bent;
+        if step.is_finite() && step > 0.0 { step } else { 1.0 / length.max(1.0) }
+    }
+
+    /// About an eighth of the rows, which are many. Not each eighth: classes may come in
     /// turn.
-    pub(super) fn quarter(&self) -> Sample {
+    pub(super) fn eighth(&self) -> Sample {
         let chosen: Vec<usize> =
-            (0..self.rows.rows).filter(|&row| mix(row as u64).is_multiple_of(4)).collect();
+            (0..self.rows.rows).filter(|&row| mix(row as u64).is_multiple_of(8)).collect();
         let mut rows = Matrix::zeros(chosen.len(), self.rows.width);
         let (mut classes, mut members) = (Vec::new(), Vec::new());
         for (at, &row) in chosen.iter().enumerate() {

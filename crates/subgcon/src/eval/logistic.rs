@@ -10,10 +10,14 @@
 //! a row: one sigmoid a class, each its own problem; they share the passes over rows.
 //!
 //! Steps go from the cheap to the exact, each stage starting where the one before ended
-//! and knowing its curvature: a quarter of the rows to ten times the tolerance, where
+//! and knowing its curvature: an eighth of the rows to ten times the tolerance, where
 //! there are many; all rows; and products in f64 where those in f32 have too few digits
-//! for the tolerance. The first stage saves one to five of thirteen passes over
-//! 10,000 x 1,024 (`cargo xtask bench probe` has both kinds of rows).
+//! for the tolerance. The first stage saves two to eight of thirteen passes over
+//! 10,000 x 1,024 (`cargo xtask bench probe` has both kinds of rows); a quarter of the rows costs
+//! twice as much and saves no more.
+//!
+//! Without anything better the first step goes as far down the slope as the curvature of some rows
+//! says (`Likelihood::first_step`).
 //!
 //! Where there are four rows for each column, a metric (`metric.rs`) may know the curvature before
 //! the first step. Finding it costs about width / outputs passes over the rows: it is found at
@@ -42,7 +46,7 @@ const DOUBLE: f64 = 1e-14;
 const TRUSTED: f64 = 1e-5;
 /// Rows by which that is judged.
 const JUDGED: usize = 256;
-/// Rows from which on a quarter of them is fitted first.
+/// Rows from which on an eighth of them is fitted first.
 const MANY: usize = 4096;
 /// Rows for each column from which on they say enough of the curvature.
 const LONG: usize = 4;
@@ -245,8 +249,8 @@ impl<'a> Fitting<'a> {
         };
         // A fit for another c is nearer than one to some of the rows.
         if metric.is_none() && rows.rows >= MANY && start.is_none() {
-            let quarter = likelihood.quarter();
-            descent.stage(quarter.borrow(), 10.0 * single, false, None, settings.steps);
+            let eighth = likelihood.eighth();
+            descent.stage(eighth.borrow(), 10.0 * single, false, None, settings.steps);
         }
         let until = wait.unwrap_or(usize::MAX).min(settings.steps);
         let mut found = descent.stage(likelihood, single, false, metric.as_ref(), until);
@@ -288,8 +292,16 @@ impl Descent {
         metric: Option<&Metric>,
         until: usize,
     ) -> Found {
-        let apply = metric.map(|metric| |derivative: &mut [f64]| metric.apply(derivative));
-        let known = apply.as_ref().map(|apply| apply as Known<'_>);
+        let scale = OnceCell::new();
+        let apply = |derivative: &mut [f64]| match metric {
+            Some(metric) => metric.apply(derivative),
+            None => {
+                let scale = scale.get_or_init(|| likelihood.first_step(derivative, self.penalty));
+                derivative.iter_mut().for_each(|d| *d *= scale);
+            }
+        };
+        // A history knows better than a first step.
+        let known = (metric.is_some() || self.history.is_empty()).then_some(&apply as Known<'_>);
         let stop = Stop {
             tolerance,
             left: if metric.is_some() { LEFT * likelihood.at_zero() } else { f64::INFINITY },

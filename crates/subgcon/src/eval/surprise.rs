@@ -10,7 +10,7 @@
 //! The mean is convex in t: its slope, mean of (E_p z − z(truth)), grows, and Newton's
 //! steps, halved where they leave the bracket, find its zero.
 
-use crate::math::{Matrix, exp_all};
+use crate::math::{Matrix, Real};
 
 /// Steps after which t is close enough in any case.
 const STEPS: usize = 50;
@@ -82,7 +82,7 @@ fn below_the_top(scores: &Matrix<f64>) -> Matrix<f64> {
 /// seven digits of a mean over some hundred nodes are more than it tells.
 fn slope(below: &Matrix<f64>, truth: &[u32], t: f64) -> (f64, f64, f64) {
     let mut powers: Vec<f32> = below.values.iter().map(|z| (t * z) as f32).collect();
-    exp_all(&mut powers);
+    f32::exp_all(&mut powers);
     let (mut value, mut first, mut second) = (0.0, 0.0, 0.0);
     let rows = below.values.chunks_exact(below.width).zip(powers.chunks_exact(below.width));
     for ((z, powers), &truth) in rows.zip(truth) {

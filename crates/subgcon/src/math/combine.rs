@@ -226,6 +226,20 @@ fn held_sums<T: Real, const N: usize>(
 }
 
 wide! {
+    /// Σ a, in f64 and in an order that the length alone decides.
+    pub(crate) fn sum<T: Real>(row: &[T]) -> f64 {
+        let (chunks, rest) = row.as_chunks::<LANES>();
+        let mut lanes = [0f64; LANES];
+        for chunk in chunks {
+            for (lane, &x) in lanes.iter_mut().zip(chunk) {
+                *lane += x.wide();
+            }
+        }
+        lanes.iter().sum::<f64>() + rest.iter().map(|&x| x.wide()).sum::<f64>()
+    }
+}
+
+wide! {
     /// Σ a², in f64 and in an order that the length alone decides.
     pub(crate) fn squares<T: Real>(row: &[T]) -> f64 {
         let (chunks, rest) = row.as_chunks::<LANES>();
@@ -357,9 +371,10 @@ mod tests {
     }
 
     #[test]
-    fn squares_of_all_lengths_are_exact_on_integers() {
+    fn sums_and_squares_of_all_lengths_are_exact_on_integers() {
         for length in 0..70i32 {
             let row: Vec<f32> = (0..length).map(|i| i as f32 - 7.0).collect();
+            assert_eq!(sum(&row), f64::from((0..length).map(|i| i - 7).sum::<i32>()), "{length}");
             let wanted: i32 = (0..length).map(|i| (i - 7) * (i - 7)).sum();
             assert_eq!(squares(&row), f64::from(wanted), "{length}");
         }

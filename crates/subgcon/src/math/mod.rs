@@ -4,6 +4,7 @@
 mod array;
 mod combine;
 mod even;
+mod exponentials;
 mod gemm;
 mod matrix;
 mod narrow;
@@ -16,12 +17,12 @@ mod sparse;
 pub use array::{Array, Element};
 pub(crate) use combine::{
     Gather, HELD, Rest, add_one, add_one_wide, add_rows, add_scaled, center_and_scale, dot, gather,
-    squares,
+    squares, sum,
 };
-pub(crate) use even::{EvenLists, EvenStep};
+pub(crate) use even::{EvenLists, EvenStep, Line};
 pub use gemm::{Write, gemm, gemm_slice};
 pub use matrix::{Matrix, View};
-pub(crate) use narrow::{FEW, ROWS, add_scores, add_sums, exp_all};
+pub(crate) use narrow::{FEW, ROWS, add_scores, add_sums};
 pub(crate) use orthonormal::{orthonormal_columns, orthonormal_combinations};
 pub use real::Real;
 pub use rows_product::rows_product;

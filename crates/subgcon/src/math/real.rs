@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-use super::Element;
+use super::{Element, exponentials};
 
 /// `f32`, which everything runs in, and `f64`, in which the same code is checked
 /// against central differences.
@@ -34,6 +34,8 @@ pub trait Real:
     fn wide(self) -> f64;
     /// eˣ.
     fn exp(self) -> Self;
+    /// eˣ of every number, none of which is above 0; NaN stays.
+    fn exp_all(values: &mut [Self]);
     /// Natural logarithm.
     fn ln(self) -> Self;
     /// ln(1 + x).
@@ -66,7 +68,7 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($t:ty) => {
+    ($t:ty, $exp_all:expr) => {
         impl Real for $t {
             const ZERO: $t = 0.0;
             const ONE: $t = 1.0;
@@ -78,6 +80,9 @@ macro_rules! real {
             }
             fn exp(self) -> $t {
                 <$t>::exp(self)
+            }
+            fn exp_all(values: &mut [$t]) {
+                $exp_all(values);
             }
             fn ln(self) -> $t {
                 <$t>::ln(self)
@@ -105,8 +110,8 @@ macro_rules! real {
     };
 }
 
-real!(f32);
-real!(f64);
+real!(f32, exponentials::exp_all);
+real!(f64, |values: &mut [f64]| values.iter_mut().for_each(|x| *x = x.exp()));
 
 #[cfg(test)]
 mod tests {

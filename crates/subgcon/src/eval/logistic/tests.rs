@@ -80,7 +80,7 @@ fn order_of_rows_does_not_count() {
 }
 
 #[test]
-fn a_quarter_first_ends_at_the_same_place() {
+fn an_eighth_first_ends_at_the_same_place() {
     let (x, y) = blobs(3 * MANY, 4);
     let fit = Logistic::fit(&x, &y, 4, &tight(1.0), None).unwrap();
     let zero =

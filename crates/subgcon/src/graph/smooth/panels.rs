@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::{Smoother, Smoothing};
 use crate::graph::Adjacency;
-use crate::math::{EvenLists, EvenStep, Matrix, Simd};
+use crate::math::{EvenLists, EvenStep, Line, Matrix, Simd};
 
 /// Columns of a panel: sums of a row are four registers of 32 bytes. Those that are missing in the last panel
 /// are zeros.
@@ -24,7 +24,9 @@ const ARCS: usize = 1 << 24;
 /// Columns from which on a panel that they do not fill is worth it.
 pub(super) const FEWEST: usize = 8;
 
-type Row = [f32; COLUMNS];
+type Row = Line<COLUMNS>;
+
+const ZEROS: Row = Line([0.0; COLUMNS]);
 
 /// Nodes in the order of how many neighbours they have.
 #[derive(Debug)]
@@ -125,9 +127,12 @@ impl Smoother {
             lines.with_min_len(super::NODES).for_each(|(row, &place)| {
                 let back = 1.0 / steps.turns[place as usize];
                 for (&start, panel) in starts.iter().zip(&panels) {
-                    let smoothed = panel.here[place as usize];
-                    let row = row[of(start)].iter_mut();
-                    row.zip(smoothed).for_each(|(x, smoothed)| *x = back * smoothed);
+                    let smoothed = panel.here[place as usize].0.map(|x| back * x);
+                    let row = &mut row[of(start)];
+                    match row.first_chunk_mut() {
+                        Some(row) => *row = smoothed,
+                        None => row.copy_from_slice(&smoothed[..row.len()]),
+                    }
                 }
             });
         }
@@ -140,23 +145,28 @@ impl Steps<'_> {
         let Panel { here, there, beside } = panel;
         let nodes = &self.order.nodes;
         let keep = self.shares.is_some();
-        [&mut *here, there].into_iter().for_each(|rows| rows.resize(nodes.len(), [0.0; COLUMNS]));
+        [&mut *here, there].into_iter().for_each(|rows| rows.resize(nodes.len(), ZEROS));
         if keep {
-            beside.resize(nodes.len(), [0.0; COLUMNS]);
+            beside.resize(nodes.len(), ZEROS);
         }
         for (place, (&node, &turn)) in nodes.iter().zip(&self.turns).enumerate() {
-            let mut given = [0.0; COLUMNS];
-            given[..columns.len()].copy_from_slice(&rows.row(node as usize)[columns.clone()]);
-            here[place] = given.map(|x| turn * x);
+            let row = &rows.row(node as usize)[columns.clone()];
+            // A copy of known length is some registers, of any other a call.
+            let given = row.first_chunk().copied().unwrap_or_else(|| {
+                let mut given = [0.0; COLUMNS];
+                given[..row.len()].copy_from_slice(row);
+                given
+            });
+            here[place] = Line(given.map(|x| turn * x));
             if keep {
-                beside[place] = given;
+                beside[place] = Line(given);
             }
         }
         let (steps, share) = match self.smoothing {
             Smoothing::PageRank { steps, .. } | Smoothing::Walk { steps } => (steps, None),
             Smoothing::Powers { steps, weight } => {
                 beside.clear();
-                beside.extend(here.iter().map(|row| row.map(|x| weight as f32 * x)));
+                beside.extend(here.iter().map(|row| Line(row.0.map(|x| weight as f32 * x))));
                 (steps, Some(((1.0 - weight) / f64::from(steps)) as f32))
             }
         };
