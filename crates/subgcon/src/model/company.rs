@@ -133,7 +133,7 @@ impl Company {
 }
 
 /// Products and nodes, falling; of equals the first node first.
-type Chosen = Vec<(f32, u32)>;
+pub(super) type Chosen = Vec<(f32, u32)>;
 
 /// Anchors, and the nodes that are most like each.
 struct Cells {
@@ -223,7 +223,7 @@ fn products(a: &Matrix<f32>, b: &Matrix<f32>) -> Matrix<f32> {
 }
 
 /// The largest of some numbers with their places, falling; of equals the first.
-fn most_alike(like: &[f32], count: usize) -> Chosen {
+pub(super) fn most_alike(like: &[f32], count: usize) -> Chosen {
     let mut chosen: Chosen = Vec::with_capacity(count + 1);
     for (at, &x) in like.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
         if chosen.len() == count && x <= chosen[count - 1].0 {

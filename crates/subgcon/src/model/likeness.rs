@@ -29,6 +29,7 @@
 
 use rayon::prelude::*;
 
+use super::company::most_alike;
 use crate::graph::{Adjacency, Features};
 use crate::math::{Matrix, Write, gemm};
 use crate::transform::Transform;
@@ -169,10 +170,10 @@ fn by_features(chooses: &Matrix<f32>, judged: &Matrix<f32>) -> f64 {
             if like[node] == 0.0 {
                 return 0.0;
             }
-            let mut others: Vec<usize> = (0..nodes).filter(|&other| other != node).collect();
-            // Of equals those that come first.
-            let order = |&a: &usize, &b: &usize| like[b].total_cmp(&like[a]).then(a.cmp(&b));
-            others.select_nth_unstable_by(CHOSEN - 1, order);
+            // Itself perhaps among them.
+            let found = most_alike(like, CHOSEN + 1).into_iter();
+            let mut others: Vec<usize> = found.map(|(_, other)| other as usize).collect();
+            others.retain(|&other| other != node);
             others.truncate(CHOSEN);
             // In one order, so that a sum is always the same one.
             others.sort_unstable();

@@ -18,11 +18,14 @@ const NEW: f64 = 1e-10;
 /// a lower rank the others are random: a power iteration finds in them what it
 /// had missed, if there is anything.
 pub(super) fn orthonormal(z: &Matrix<f64>, stream: &mut Stream) -> Matrix<f64> {
-    let mut q = pass(z);
-    if q.width < z.width {
-        q = pass(&filled(&q, z.width, stream));
-    }
-    pass(&q)
+    pass(&nearly_orthonormal(z, stream))
+}
+
+/// The same but for the second pass: columns of which little was new are orthogonal to some digits only, which
+/// is enough for them to be multiplied again.
+pub(super) fn nearly_orthonormal(z: &Matrix<f64>, stream: &mut Stream) -> Matrix<f64> {
+    let q = pass(z);
+    if q.width < z.width { pass(&filled(&q, z.width, stream)) } else { q }
 }
 
 /// One pass; fewer columns where the rank is lower.

@@ -5,7 +5,7 @@
 //! M = X̂ᵀ Πᵀ Π X̂. Found by block power iteration with a few columns more than asked:
 //!
 //! 1. B random, (width, k + 16);
-//! 2. `rounds` times B ← orthonormal(M B);
+//! 2. `rounds` times B ← orthonormal(M B), nearly so but the last time;
 //! 3. BᵀM B = U Λ Uᵀ (Rayleigh–Ritz), V = the first k columns of B U, singular values √Λ.
 //!
 //! So M is applied to `rounds` + 1 matrices of k + 16 columns, and to two where B has as many columns
@@ -21,7 +21,7 @@
 use nalgebra::{DMatrix, SymmetricEigen};
 use rayon::prelude::*;
 
-use super::orthonormal::orthonormal;
+use super::orthonormal::{nearly_orthonormal, orthonormal};
 use super::products::{times, transposed_times};
 use super::rows::Scaled;
 use crate::config::ProjectionSettings;
@@ -123,7 +123,9 @@ pub(super) fn project(
     let mut basis = start(width, count, seed);
     for round in 0..rounds {
         let mut stream = Stream::new(seed, "projection-fill", round as u64);
-        basis = orthonormal(&image_of(&basis)?, &mut stream);
+        let image = image_of(&basis)?;
+        let last = round + 1 == rounds;
+        basis = if last { orthonormal } else { nearly_orthonormal }(&image, &mut stream);
     }
     let mut found = ritz(&basis, &image_of(&basis)?, settings.width);
     let sure = |found: &Projection| {
