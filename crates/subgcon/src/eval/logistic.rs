@@ -12,9 +12,9 @@
 //! Steps go from the cheap to the exact, each stage starting where the one before ended
 //! and knowing its curvature: an eighth of the rows to ten times the tolerance, where
 //! there are many; all rows; and products in f64 where those in f32 have too few digits
-//! for the tolerance. The first stage saves two to eight of thirteen passes over
-//! 10,000 x 1,024 (`cargo xtask bench probe` has both kinds of rows); a quarter of the rows costs
-//! twice as much and saves no more.
+//! for the tolerance. Of 10,000 x 1,024 (`cargo xtask bench probe` has both kinds of rows) eleven passes over
+//! Gaussian rows are left of thirteen then, and seven of fourteen over embeddings; a quarter of the rows
+//! costs twice as much and leaves twelve and five. Which is better is a matter of a pass or two, and of the draw.
 //!
 //! Without anything better the first step goes as far down the slope as the curvature of some rows
 //! says (`Likelihood::first_step`).
