@@ -40,6 +40,8 @@ pub(super) struct Stop {
     pub(super) steps: usize,
     /// How far a value may be from the true one, as a share of it.
     pub(super) rounding: f64,
+    /// A history is forgotten where the first gradient is longer than this.
+    pub(super) familiar: f64,
 }
 
 /// What was found, the place itself being in the caller's slice.
@@ -47,6 +49,8 @@ pub(super) struct Stop {
 pub(super) struct Found {
     /// Largest |gradient|.
     pub(super) gradient: f64,
+    /// Length of the first one.
+    pub(super) first: f64,
     pub(super) steps: usize,
     /// Whether it is where the caller wanted to stop.
     pub(super) done: bool,
@@ -67,6 +71,10 @@ pub(super) fn minimise(
 ) -> Found {
     let mut gradient = vec![0.0; x.len()];
     let mut value = function(x, &mut gradient);
+    let first = dot(&gradient, &gradient).sqrt();
+    if first > stop.familiar {
+        history.0.clear();
+    }
     let (mut next, mut next_gradient) = (x.clone(), gradient.clone());
     let (mut steps, mut idle, mut least) = (0, 0, f64::INFINITY);
     let done = loop {
@@ -93,9 +101,9 @@ pub(super) fn minimise(
             break true;
         }
         let alone = history.is_empty() && known.is_none();
-        let first = if alone { 1.0 / slope.abs().sqrt().max(1.0) } else { 1.0 };
+        let length = if alone { 1.0 / slope.abs().sqrt().max(1.0) } else { 1.0 };
         let line = Line { value, slope, rounding: stop.rounding };
-        let found = line.search(first, |t| {
+        let found = line.search(length, |t| {
             for ((next, x), d) in next.iter_mut().zip(x.iter()).zip(&direction) {
                 *next = x + t * d;
             }
@@ -118,7 +126,7 @@ pub(super) fn minimise(
         idle = if gradient < least { 0 } else { idle + usize::from(only_slope) };
         least = least.min(gradient);
     };
-    Found { gradient: largest(&gradient), steps, done }
+    Found { gradient: largest(&gradient), first, steps, done }
 }
 
 /// A line from the present place along a direction.
@@ -226,7 +234,13 @@ fn largest(gradient: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    const STOP: Stop = Stop { tolerance: 1e-9, steps: 500, left: f64::INFINITY, rounding: 1e-15 };
+    const STOP: Stop = Stop {
+        tolerance: 1e-9,
+        steps: 500,
+        left: f64::INFINITY,
+        rounding: 1e-15,
+        familiar: f64::INFINITY,
+    };
 
     #[test]
     fn a_quadratic_bowl_has_its_minimum_where_it_was_put() {
@@ -293,6 +307,26 @@ mod tests {
             (x[0] - 3.0).powi(2) / 2.0
         });
         assert_eq!((found.steps, x[0]), (0, 3.0));
+    }
+
+    #[test]
+    fn what_is_known_of_another_function_is_forgotten_where_the_gradient_is_too_long() {
+        let bowl = |x: &[f64], gradient: &mut [f64]| {
+            (gradient[0], gradient[1]) = (3.0 * x[0], 4.0 * x[1]);
+            1.5 * x[0] * x[0] + 2.0 * x[1] * x[1]
+        };
+        let mut known = History::default();
+        minimise(&mut vec![5.0, -1.0], &mut known, STOP, None, bowl);
+        let pairs = known.0.len();
+        assert!(pairs > 0);
+        let after = |familiar| {
+            let mut history = History(known.0.clone());
+            let stop = Stop { familiar, steps: 0, ..STOP };
+            let found = minimise(&mut vec![1.0, 1.0], &mut history, stop, None, bowl);
+            (found.first, history.0.len())
+        };
+        assert_eq!(after(4.9), (5.0, 0));
+        assert_eq!(after(5.1), (5.0, pairs));
     }
 
     #[test]

@@ -30,7 +30,9 @@ const CACHED: usize = 100_000;
 const PARTS: usize = 64;
 /// Rows by whose curvature the first step is measured.
 const FIRST: usize = 64;
-/// Rows of a part at least, and rows whose derivatives are added up in `T`.
+/// Rows of a part at least, or as many more as make whole stretches.
+const PART: usize = 1024;
+/// Rows whose derivatives are added up in `T`, or as many fewer as make whole blocks.
 const STRETCH: usize = 512;
 
 /// What rows belong to.
@@ -49,24 +51,8 @@ pub(super) struct Likelihood<'a> {
     pub(super) rows: &'a Matrix<f32>,
     pub(super) targets: Targets<'a>,
     pub(super) outputs: usize,
-}
-
-/// A [`Likelihood`] that owns its rows.
-pub(super) struct Sample {
-    rows: Matrix<f32>,
-    classes: Vec<u32>,
-    members: Vec<u8>,
-    outputs: usize,
-}
-
-impl Sample {
-    pub(super) fn borrow(&self) -> Likelihood<'_> {
-        let targets = match self.members.is_empty() {
-            true => Targets::Classes(&self.classes),
-            false => Targets::Members(&self.members),
-        };
-        Likelihood { rows: &self.rows, targets, outputs: self.outputs }
-    }
+    /// Only these rows count, each with its target; all of them where there is no list.
+    pub(super) some: Option<&'a [u32]>,
 }
 
 /// Numbers that rows can be multiplied in.
@@ -119,6 +105,15 @@ impl Precision for f64 {
 }
 
 impl Likelihood<'_> {
+    /// Number of rows that count.
+    pub(super) fn count(&self) -> usize {
+        self.some.map_or(self.rows.rows, <[u32]>::len)
+    }
+
+    fn row(&self, at: usize) -> &[f32] {
+        self.rows.row(self.some.map_or(at, |some| some[at] as usize))
+    }
+
     /// Number of weights: W row by row, then b.
     pub(super) fn weights(&self) -> usize {
         self.outputs * (self.rows.width + 1)
@@ -141,10 +136,10 @@ impl Likelihood<'_> {
         let squares = |values: &[f64]| values.iter().map(|x| x * x).sum::<f64>();
         let length = squares(derivative).sqrt();
         let (w, b) = derivative.split_at(outputs * width);
-        let rows = self.rows.rows.min(FIRST);
+        let rows = self.count().min(FIRST);
         // Evenly spread: classes may come one after another.
-        let some = (0..rows).map(|row| self.rows.row(row * self.rows.rows / rows));
-        let x: Vec<f32> = some.flatten().copied().collect();
+        let spread = (0..rows).map(|at| self.row(at * self.count() / rows));
+        let x: Vec<f32> = spread.flatten().copied().collect();
         // Of length 1, as products are in f32.
         let unit =
             |values: &[f64]| values.iter().map(|x| (x / length) as f32).collect::<Vec<f32>>();
@@ -165,29 +160,17 @@ impl Likelihood<'_> {
         if step.is_finite() && step > 0.0 { step } else { 1.0 / length.max(1.0) }
     }
 
-    /// About an eighth of the rows, which are many. Not each eighth: classes may come in
-    /// turn.
-    pub(super) fn eighth(&self) -> Sample {
-        let chosen: Vec<usize> =
-            (0..self.rows.rows).filter(|&row| mix(row as u64).is_multiple_of(8)).collect();
-        let mut rows = Matrix::zeros(chosen.len(), self.rows.width);
-        let (mut classes, mut members) = (Vec::new(), Vec::new());
-        for (at, &row) in chosen.iter().enumerate() {
-            rows.row_mut(at).copy_from_slice(self.rows.row(row));
-            match self.targets {
-                Targets::Classes(of) => classes.push(of[row]),
-                Targets::Members(of) => {
-                    members.extend_from_slice(&of[row * self.outputs..][..self.outputs]);
-                }
-            }
-        }
-        Sample { rows, classes, members, outputs: self.outputs }
+    /// About one row in `share`, a power of two: those of a larger share are among those of a smaller one. Not
+    /// each `share`-th row: classes may come in turn.
+    pub(super) fn sample(&self, share: usize) -> Vec<u32> {
+        let drawn = |row: &u32| mix(u64::from(*row)).is_multiple_of(share as u64);
+        (0..self.rows.rows as u32).filter(drawn).collect()
     }
 
     /// The mean loss; its derivative goes to `gradient`, laid out as the weights.
     pub(super) fn mean<T: Precision>(&self, weights: &[f64], gradient: &mut [f64]) -> f64 {
         assert_eq!((weights.len(), gradient.len()), (self.weights(), self.weights()));
-        let count = self.rows.rows;
+        let count = self.count();
         let (w, b) = weights.split_at(self.outputs * self.rows.width);
         // (width, outputs) for a library's product: so it needs no packing for each block.
         let turned = |at: usize| at % self.outputs * self.rows.width + at / self.outputs;
@@ -195,7 +178,8 @@ impl Likelihood<'_> {
         let w: Vec<T> =
             (0..w.len()).map(|at| T::of(w[if few { at } else { turned(at) }])).collect();
         let b: Vec<T> = b.iter().map(|&b| T::of(b)).collect();
-        let part = count.div_ceil(PARTS).max(STRETCH);
+        let stretch = self.stretch::<T>();
+        let part = count.div_ceil(PARTS).max(PART).div_ceil(stretch) * stretch;
         let parts: Vec<(f64, Vec<f64>)> = (0..count.div_ceil(part))
             .into_par_iter()
             .map(|at| self.part::<T>(&w, &b, at * part..(at * part + part).min(count)))
@@ -221,6 +205,10 @@ impl Likelihood<'_> {
         if fitting < 32 { BLOCK } else { fitting.min(BLOCK) }
     }
 
+    fn stretch<T: Precision>(&self) -> usize {
+        (STRETCH / self.block::<T>()).max(1) * self.block::<T>()
+    }
+
     /// Sum of losses and of derivatives over some rows.
     fn part<T: Precision>(&self, w: &[T], b: &[T], range: Range<usize>) -> (f64, Vec<f64>) {
         let (outputs, width) = (self.outputs, self.rows.width);
@@ -229,15 +217,14 @@ impl Likelihood<'_> {
         let (sum_w, sum_b) = gradient.split_at_mut(outputs * width);
         let mut scores = vec![T::ZERO; block * outputs];
         let mut d_w = vec![T::ZERO; outputs * width];
-        let mut space = Vec::new();
+        let (mut picked, mut space) = (Vec::new(), Vec::new());
         let mut loss = 0.0;
-        // In whole blocks.
-        let length = (STRETCH / block).max(1) * block;
+        let length = self.stretch::<T>();
         for stretch in range.clone().step_by(length) {
             let end = (stretch + length).min(range.end);
             for start in (stretch..end).step_by(block) {
                 let rows = start..(start + block).min(end);
-                let values = &self.rows.values[rows.start * width..rows.end * width];
+                let values = those(self.some, &self.rows.values, width, &rows, &mut picked);
                 let values = T::block(values, &mut space);
                 let x = View::of(values, rows.len(), width);
                 let scores = &mut scores[..rows.len() * outputs];
@@ -250,9 +237,11 @@ impl Likelihood<'_> {
                     }
                 }
                 loss += match self.targets {
-                    Targets::Classes(of) => softmax(scores, &of[rows.clone()], outputs),
+                    Targets::Classes(of) => {
+                        softmax(scores, those(self.some, of, 1, &rows, &mut Vec::new()), outputs)
+                    }
                     Targets::Members(of) => {
-                        sigmoid(scores, &of[rows.start * outputs..rows.end * outputs])
+                        sigmoid(scores, those(self.some, of, outputs, &rows, &mut Vec::new()))
                     }
                 };
                 let first = start == stretch;
@@ -274,6 +263,22 @@ impl Likelihood<'_> {
         }
         (loss, gradient)
     }
+}
+
+/// What belongs to some of the rows that count, `each` for a row: where it lies, or picked out into `space`.
+fn those<'a, A: Copy>(
+    some: Option<&[u32]>,
+    of: &'a [A],
+    each: usize,
+    rows: &Range<usize>,
+    space: &'a mut Vec<A>,
+) -> &'a [A] {
+    let Some(some) = some else { return &of[rows.start * each..rows.end * each] };
+    space.clear();
+    for &row in &some[rows.clone()] {
+        space.extend_from_slice(&of[row as usize * each..][..each]);
+    }
+    space
 }
 
 /// Scores (rows, outputs) become derivatives; gives the sum of losses.

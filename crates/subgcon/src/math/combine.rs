@@ -212,17 +212,24 @@ fn held_sums<T: Real, const N: usize>(
         None => {
             for &j in neighbours {
                 let row = chunk(j as usize);
-                sums = std::array::from_fn(|k| sums[k] + row[k]);
+                for k in 0..N {
+                    sums[k] += row[k];
+                }
             }
         }
         Some(weights) => {
             for (&j, &weight) in neighbours.iter().zip(weights) {
                 let row = chunk(j as usize);
-                sums = std::array::from_fn(|k| sums[k] + weight * row[k]);
+                for k in 0..N {
+                    sums[k] += weight * row[k];
+                }
             }
         }
     }
-    std::array::from_fn(|k| scale * sums[k])
+    for k in 0..N {
+        sums[k] *= scale;
+    }
+    sums
 }
 
 wide! {

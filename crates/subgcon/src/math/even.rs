@@ -68,7 +68,10 @@ impl<const W: usize> Work for EvenStep<'_, W> {
                         }
                     }
                 }
-                sums = sums.map(|sum| scale[row] * sum);
+                let scale = scale[row];
+                for k in 0..W {
+                    sums[k] *= scale;
+                }
                 if let Some((shares, rest)) = rest {
                     let Line(rest) = &rest[row];
                     for k in 0..W {

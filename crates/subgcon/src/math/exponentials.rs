@@ -21,7 +21,11 @@ impl Work for Exponentials<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(self, _: impl Signs, _: impl Blend) {
         let (lanes, rest) = self.0.as_chunks_mut::<16>();
-        lanes.iter_mut().for_each(|x| *x = std::array::from_fn(|l| exp::<FMA>(x[l])));
+        for x in lanes {
+            for l in 0..16 {
+                x[l] = exp::<FMA>(x[l]);
+            }
+        }
         rest.iter_mut().for_each(|x| *x = exp::<FMA>(*x));
     }
 }

@@ -18,14 +18,8 @@ pub(crate) const FEW: usize = 16;
 /// and 3).
 pub(crate) const ROWS: usize = 30;
 
-/// Outputs of a score's tile at most.
-const TOGETHER: usize = 4;
-
-/// Rows of a sum's tile. With four the compiler made shuffles of it.
-const SUMMED: usize = 5;
-
 /// Columns whose sums stay in the first cache while rows go by: ten outputs of 256 are 10 KB.
-const COLUMNS: usize = 256;
+const COLUMNS: usize = 512;
 
 /// out(r, k) += x(r) · w(k): `x` is (rows, width), `w` (outputs, width), `out` (rows, outputs).
 pub(crate) fn add_scores(x: &[f32], w: &[f32], outputs: usize, out: &mut [f32]) {
@@ -39,88 +33,115 @@ fn add_scores_at(level: Simd, x: &[f32], w: &[f32], outputs: usize, out: &mut [f
     let (width, rows) = (w.len() / outputs, out.len() / outputs);
     assert_eq!((w.len(), out.len()), (outputs * width, rows * outputs), "shapes of a product");
     assert_eq!(x.len(), rows * width, "a row of x for each of out's");
-    match level {
-        Simd::Baseline => level.run(Scores::<4> { x, w, outputs, out }),
-        Simd::Avx2 => level.run(Scores::<8> { x, w, outputs, out }),
-        Simd::Avx512 => level.run(Scores::<16> { x, w, outputs, out }),
+    let mut start = 0;
+    for group in groups(level, outputs) {
+        let part = Part { x, w, outputs, start, out };
+        match (level, group) {
+            (Simd::Baseline, 1) => level.run(Scores::<4, 10, 1>(part)),
+            (Simd::Baseline, 2) => level.run(Scores::<4, 6, 2>(part)),
+            (Simd::Baseline, 3) => level.run(Scores::<4, 4, 3>(part)),
+            (Simd::Baseline, _) => level.run(Scores::<4, 3, 4>(part)),
+            (Simd::Avx2, 1) => level.run(Scores::<8, 10, 1>(part)),
+            (Simd::Avx2, 2) => level.run(Scores::<8, 6, 2>(part)),
+            (Simd::Avx2, 3) => level.run(Scores::<8, 4, 3>(part)),
+            (Simd::Avx2, _) => level.run(Scores::<8, 3, 4>(part)),
+            (Simd::Avx512, 1) => level.run(Scores::<16, 10, 1>(part)),
+            (Simd::Avx512, 2) => level.run(Scores::<16, 4, 2>(part)),
+            (Simd::Avx512, 3) => level.run(Scores::<16, 3, 3>(part)),
+            (Simd::Avx512, 4) => level.run(Scores::<16, 3, 4>(part)),
+            (Simd::Avx512, _) => level.run(Scores::<16, 3, 5>(part)),
+        }
+        start += group;
     }
 }
 
-/// L numbers in a register.
-struct Scores<'a, const L: usize> {
+/// Outputs of each tile. With 32 registers as many in each as can be. With 16 all but the first are full: that
+/// one waits for memory, while the others find rows in cache, and so it should have few outputs and many
+/// rows, which are asked for side by side: 2, 4 and 4 of ten take four fifths of the time of 5 and 5.
+fn groups(level: Simd, outputs: usize) -> impl Iterator<Item = usize> {
+    let most = if level == Simd::Avx512 { 5 } else { 4 };
+    let count = outputs.div_ceil(most);
+    let (each, more) = (outputs / count.max(1), outputs % count.max(1));
+    (0..count).map(move |at| match most {
+        5 => each + usize::from(at < more),
+        _ if at == 0 => outputs - (count - 1) * most,
+        _ => most,
+    })
+}
+
+/// What scores are made of; those of outputs from `start` on are.
+struct Part<'a> {
     x: &'a [f32],
     w: &'a [f32],
     outputs: usize,
+    start: usize,
     out: &'a mut [f32],
 }
 
-impl<const L: usize> Work for Scores<'_, L> {
+/// O outputs of all rows, R rows at a time and L numbers in a register: sums stay in twelve registers of 16, in twenty of 32. Each is a
+/// function of its own, as one function of all of them did not keep them there.
+struct Scores<'a, const L: usize, const R: usize, const O: usize>(Part<'a>);
+
+impl<const L: usize, const R: usize, const O: usize> Work for Scores<'_, L, R, O> {
     type Made = ();
 
-    /// Twelve sums stay in registers, of which there are 16 or 32. The first tile waits for
-    /// memory, the others find rows in cache: so it has the few outputs that are
-    /// left over, and many rows, which are asked for side by side. 2, 4 and 4 of ten
-    /// outputs take four fifths of the time of 5 and 5.
     #[inline(always)]
     fn run<const FMA: bool>(mut self, _: impl Signs, _: impl Blend) {
-        let first = self.outputs % TOGETHER;
-        match first {
-            1 => self.some::<FMA, 10, 1>(0),
-            2 => self.some::<FMA, 6, 2>(0),
-            3 => self.some::<FMA, 4, 3>(0),
-            _ => {}
-        }
-        for start in (first..self.outputs).step_by(TOGETHER) {
-            self.some::<FMA, 3, TOGETHER>(start);
-        }
-    }
-}
-
-impl<const L: usize> Scores<'_, L> {
-    /// O outputs of all rows, R rows at a time.
-    #[inline(always)]
-    fn some<const FMA: bool, const R: usize, const O: usize>(&mut self, start: usize) {
-        let (w, outputs) = (self.w, self.outputs);
+        let Part { w, outputs, start, .. } = self.0;
         let width = w.len() / outputs;
         let whole = width / L;
         // Side by side, so that the loop below has one place to read them from.
-        let mut packed = vec![[[0f32; L]; O]; whole];
+        let mut space = vec![0.0; whole * O * L + LINE];
+        let packed = from_a_line(&mut space).as_chunks_mut().0.as_chunks_mut().0;
+        let packed = &mut packed[..whole];
         let mut rest = [&w[..0]; O];
         for o in 0..O {
             let w = &w[(start + o) * width..][..width];
             packed.iter_mut().zip(w.as_chunks().0).for_each(|(packed, w)| packed[o] = *w);
             rest[o] = &w[whole * L..];
         }
-        let rows = self.out.len() / outputs;
+        let rows = self.0.out.len() / outputs;
         let full = rows / R * R;
         for row in (0..full).step_by(R) {
-            self.tile::<FMA, R, O>(row, start, &packed, rest);
+            self.tile::<FMA, R>(row, packed, rest);
         }
         for row in full..rows {
-            self.tile::<FMA, 1, O>(row, start, &packed, rest);
+            self.tile::<FMA, 1>(row, packed, rest);
         }
     }
+}
 
-    /// Products of R rows with O others.
+impl<const L: usize, const R: usize, const O: usize> Scores<'_, L, R, O> {
+    /// Products of some rows with O others.
     #[inline(always)]
-    fn tile<const FMA: bool, const R: usize, const O: usize>(
+    fn tile<const FMA: bool, const S: usize>(
         &mut self,
         row: usize,
-        start: usize,
         packed: &[[[f32; L]; O]],
         rest: [&[f32]; O],
     ) {
-        let (whole, width) = (packed.len(), self.w.len() / self.outputs);
-        let (mut x, mut x_rest) = ([&[[0f32; L]][..0]; R], [&self.x[..0]; R]);
-        for r in 0..R {
-            let row = &self.x[(row + r) * width..][..width];
-            x[r] = &row.as_chunks().0[..whole];
-            x_rest[r] = &row[whole * L..];
+        let Part { x: rows, w, outputs, start, out } = &mut self.0;
+        let (whole, width) = (packed.len(), w.len() / *outputs);
+        let mut x = [&[[0f32; L]][..0]; S];
+        for s in 0..S {
+            x[s] = rows[(row + s) * width..][..width].as_chunks().0;
         }
-        let lanes = lanes::<FMA, L, R, O>(x, packed);
-        let out = &mut self.out[row * self.outputs + start..];
-        add_up(&lanes, x_rest, rest, out, self.outputs);
+        let lanes = lanes::<FMA, L, S, O>(x, packed);
+        let mut x_rest = [&rows[..0]; S];
+        for s in 0..S {
+            x_rest[s] = &rows[(row + s) * width..][..width][whole * L..];
+        }
+        add_up(&lanes, x_rest, rest, &mut out[row * *outputs + *start..], *outputs);
     }
+}
+
+/// Numbers of a cache line.
+const LINE: usize = 16;
+
+/// From where a cache line begins, [`LINE`] numbers in at the most: registers that lie across two take longer.
+fn from_a_line(space: &mut [f32]) -> &mut [f32] {
+    let skip = space.as_ptr().align_offset(size_of::<[f32; LINE]>());
+    &mut space[skip.min(LINE)..]
 }
 
 /// Products of R rows with O others, each sum in L parts.
@@ -192,37 +213,55 @@ fn add_sums_at(level: Simd, x: &[f32], d: &[f32], outputs: usize, out: &mut [f32
     let (width, rows) = (out.len() / outputs, d.len() / outputs);
     assert_eq!((out.len(), d.len()), (outputs * width, rows * outputs), "shapes of a product");
     assert_eq!(x.len(), rows * width, "a row of x for each of d's");
-    match level {
-        Simd::Baseline => level.run(Sums::<4> { x, d, outputs, out }),
-        Simd::Avx2 => level.run(Sums::<8> { x, d, outputs, out }),
-        Simd::Avx512 => level.run(Sums::<16> { x, d, outputs, out }),
+    let mut start = 0;
+    for group in groups(level, outputs) {
+        let out = &mut out[start * width..][..group * width];
+        let part = Back { x, d, outputs, start, out };
+        match (level, group) {
+            (Simd::Baseline, 1) => level.run(Sums::<4, 5, 1>(part)),
+            (Simd::Baseline, 2) => level.run(Sums::<4, 5, 2>(part)),
+            (Simd::Baseline, 3) => level.run(Sums::<4, 3, 3>(part)),
+            (Simd::Baseline, _) => level.run(Sums::<4, 2, 4>(part)),
+            (Simd::Avx2, 1) => level.run(Sums::<8, 5, 1>(part)),
+            (Simd::Avx2, 2) => level.run(Sums::<8, 5, 2>(part)),
+            (Simd::Avx2, 3) => level.run(Sums::<8, 3, 3>(part)),
+            (Simd::Avx2, _) => level.run(Sums::<8, 2, 4>(part)),
+            (Simd::Avx512, 1) => level.run(Sums::<8, 5, 1>(part)),
+            (Simd::Avx512, 2) => level.run(Sums::<16, 5, 2>(part)),
+            (Simd::Avx512, 3) => level.run(Sums::<16, 4, 3>(part)),
+            (Simd::Avx512, 4) => level.run(Sums::<16, 5, 4>(part)),
+            (Simd::Avx512, _) => level.run(Sums::<16, 5, 5>(part)),
+        }
+        start += group;
     }
 }
 
-/// L numbers in a register.
-struct Sums<'a, const L: usize> {
+/// What sums are made of: `d` has those of all outputs, `out` is that of the ones from `start` on.
+struct Back<'a> {
     x: &'a [f32],
     d: &'a [f32],
     outputs: usize,
+    start: usize,
     out: &'a mut [f32],
 }
 
-impl<const L: usize> Work for Sums<'_, L> {
+/// L numbers in a register; R rows pass by sums of O outputs at a time, which are read and written once for
+/// as many products, with their factors in registers: ten of 16, twenty of 32. Sums in registers, for 16
+/// columns and five outputs with all rows passing by, took a third longer: rows of 1,024 columns
+/// are 4 KB apart, and all of them fall into one place of the first cache.
+struct Sums<'a, const L: usize, const R: usize, const O: usize>(Back<'a>);
+
+impl<const L: usize, const R: usize, const O: usize> Work for Sums<'_, L, R, O> {
     type Made = ();
 
-    /// Factors stay in registers, and [`SUMMED`] rows pass by them: sums are read and written once for as
-    /// many products. Sums in registers, for 16 columns and five outputs with all rows passing by, took a
-    /// third longer: rows of 1,024 columns
-    /// are 4 KB apart, and all of them fall into one place of the first cache.
     #[inline(always)]
     fn run<const FMA: bool>(mut self, _: impl Signs, _: impl Blend) {
-        let (outputs, width) = (self.outputs, self.out.len() / self.outputs);
+        let (width, rows) = (self.0.out.len() / O, self.0.d.len() / self.0.outputs);
         if width < L {
             return self.narrower();
         }
-        let rows = self.d.len() / outputs;
-        let full = rows / SUMMED * SUMMED;
-        let mut space = vec![[0f32; L]; outputs * width.min(COLUMNS).div_ceil(L)];
+        let mut space = vec![0.0; O * width.min(COLUMNS).next_multiple_of(L) + LINE];
+        let space = from_a_line(&mut space).as_chunks_mut().0;
         // Columns that fill no register are the last of one that begins before them: its other columns
         // are summed up again, but not added again.
         let whole = width / L * L;
@@ -230,15 +269,16 @@ impl<const L: usize> Work for Sums<'_, L> {
         for (start, end) in tiles.chain((whole < width).then_some((whole, width))) {
             let chunks = (end - start).div_ceil(L);
             let first = end - chunks * L;
-            let sums = &mut space[..outputs * chunks];
+            let sums = &mut space[..O * chunks];
             sums.fill([0.0; L]);
-            for row in (0..full).step_by(SUMMED) {
-                self.some_rows::<FMA, SUMMED>(row, first, sums);
+            let full = rows / R * R;
+            for row in (0..full).step_by(R) {
+                self.some_rows::<FMA, R>(row, first, sums);
             }
             for row in full..rows {
                 self.some_rows::<FMA, 1>(row, first, sums);
             }
-            for (out, sums) in self.out.chunks_exact_mut(width).zip(sums.chunks_exact(chunks)) {
+            for (out, sums) in self.0.out.chunks_exact_mut(width).zip(sums.chunks_exact(chunks)) {
                 let sums = &sums.as_flattened()[start - first..];
                 out[start..end].iter_mut().zip(sums).for_each(|(out, sum)| *out += sum);
             }
@@ -246,82 +286,70 @@ impl<const L: usize> Work for Sums<'_, L> {
     }
 }
 
-impl<const L: usize> Sums<'_, L> {
-    /// Adds products of R rows to sums (outputs, chunks of columns from `first` on).
+impl<const L: usize, const R: usize, const O: usize> Sums<'_, L, R, O> {
+    /// Adds products of S rows to sums (outputs, chunks of columns from `first` on).
     #[inline(always)]
-    fn some_rows<const FMA: bool, const R: usize>(
+    fn some_rows<const FMA: bool, const S: usize>(
         &self,
         row: usize,
         first: usize,
         sums: &mut [[f32; L]],
     ) {
-        let (outputs, width) = (self.outputs, self.out.len() / self.outputs);
-        let chunks = sums.len() / outputs;
-        let mut x = [&[[0f32; L]][..0]; R];
-        for (r, x) in x.iter_mut().enumerate() {
-            *x = self.x[(row + r) * width + first..][..chunks * L].as_chunks().0;
+        let Back { x: rows, d, outputs, start, out } = &self.0;
+        let (width, chunks) = (out.len() / O, sums.len() / O);
+        let mut x = [&[[0f32; L]][..0]; S];
+        let mut factors = [[0.0; O]; S];
+        for s in 0..S {
+            x[s] = rows[(row + s) * width + first..][..chunks * L].as_chunks().0;
+            factors[s].copy_from_slice(&d[(row + s) * outputs + start..][..O]);
         }
-        let d = &self.d[row * outputs..][..R * outputs];
-        for (pair, sums) in sums.chunks_mut(2 * chunks).enumerate() {
-            let (one, other) = sums.split_at_mut(chunks);
-            match other.is_empty() {
-                false => add_products::<FMA, L, R, 2>(x, factors(d, 2 * pair), [one, other]),
-                true => add_products::<FMA, L, R, 1>(x, factors(d, 2 * pair), [one]),
-            }
-        }
+        add_products::<FMA, L, S, O>(x, factors, sums);
     }
 
     /// Rows that fill no register.
     #[inline(never)]
     fn narrower(&mut self) {
-        let width = self.out.len() / self.outputs;
-        for (x, d) in self.x.chunks_exact(width).zip(self.d.chunks_exact(self.outputs)) {
-            for (out, d) in self.out.chunks_exact_mut(width).zip(d) {
+        let Back { x, d, outputs, start, out } = &mut self.0;
+        let width = out.len() / O;
+        for (x, d) in x.chunks_exact(width).zip(d.chunks_exact(*outputs)) {
+            for (out, d) in out.chunks_exact_mut(width).zip(&d[*start..]) {
                 out.iter_mut().zip(x).for_each(|(out, x)| *out += d * x);
             }
         }
     }
 }
 
-/// O numbers of each of R rows.
-#[inline(always)]
-fn factors<const R: usize, const O: usize>(d: &[f32], start: usize) -> [[f32; O]; R] {
-    let mut factors = [[0.0; O]; R];
-    let outputs = d.len() / R;
-    for r in 0..R {
-        factors[r].copy_from_slice(&d[r * outputs + start..][..O]);
-    }
-    factors
-}
-
-/// sums(o) += Σ_r d(r, o) x(r).
+/// sums(o) += Σ_r d(r, o) x(r), row by row: sums of many outputs grow side by side, while each waits for its own
+/// last product.
 #[inline(always)]
 fn add_products<const FMA: bool, const L: usize, const R: usize, const O: usize>(
     x: [&[[f32; L]]; R],
     d: [[f32; O]; R],
-    mut sums: [&mut [[f32; L]]; O],
+    sums: &mut [[f32; L]],
 ) {
-    let chunks = sums[0].len();
+    let chunks = sums.len() / O;
     let mut cut = x;
     for r in 0..R {
         cut[r] = &x[r][..chunks];
-    }
-    for sums in &mut sums {
-        *sums = &mut std::mem::take(sums)[..chunks];
     }
     for k in 0..chunks {
         let mut x = [[0f32; L]; R];
         for r in 0..R {
             x[r] = cut[r][k];
         }
+        let mut these = [[0f32; L]; O];
         for o in 0..O {
-            let mut sum = sums[o][k];
-            for r in 0..R {
+            these[o] = sums[o * chunks + k];
+        }
+        for r in 0..R {
+            for o in 0..O {
                 for l in 0..L {
-                    sum[l] = multiply_add::<FMA>(x[r][l], d[r][o], sum[l]);
+                    these[o][l] = multiply_add::<FMA>(x[r][l], d[r][o], these[o][l]);
                 }
             }
-            sums[o][k] = sum;
+        }
+        for o in 0..O {
+            sums[o * chunks + k] = these[o];
         }
     }
 }

@@ -4,7 +4,9 @@
 //! every [`Simd`] level and chosen at run time: a [`Work`] is a kernel together with
 //! its operands, and [`Simd::run`] calls it where the compiler may use the level's
 //! instructions. Everything that a work calls has to be `#[inline(always)]`;
-//! whatever is not inlined is compiled for the baseline.
+//! whatever is not inlined is compiled for the baseline. That goes for the standard library's
+//! functions, too: `map` of an array was inlined in one build and not in the next, and smoothing took
+//! three times as long. After a change here measure all kernels (`cargo xtask bench`), not the changed one alone.
 
 /// Instructions that kernels are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

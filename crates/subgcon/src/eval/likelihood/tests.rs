@@ -25,7 +25,7 @@ impl Case {
 
     fn both(&self) -> [Likelihood<'_>; 2] {
         [Targets::Classes(&self.classes), Targets::Members(&self.members)]
-            .map(|targets| Likelihood { rows: &self.rows, targets, outputs: OUTPUTS })
+            .map(|targets| Likelihood { rows: &self.rows, targets, outputs: OUTPUTS, some: None })
     }
 }
 
@@ -97,23 +97,38 @@ fn large_scores_do_not_overflow() {
 }
 
 #[test]
-fn an_eighth_is_about_that_and_keeps_rows_with_their_targets() {
+fn a_sample_counts_as_its_rows_do_by_themselves() {
     let case = Case::new(4000);
     for likelihood in case.both() {
-        let sample = likelihood.eighth();
-        let sample = sample.borrow();
-        assert!((400..600).contains(&sample.rows.rows), "{}", sample.rows.rows);
-        let mut row = 0;
-        for at in 0..sample.rows.rows {
-            row += (row..4000).position(|r| case.rows.row(r) == sample.rows.row(at)).unwrap();
-            match sample.targets {
-                Targets::Classes(of) => assert_eq!(of[at], case.classes[row]),
-                Targets::Members(of) => assert_eq!(
-                    of[at * OUTPUTS..][..OUTPUTS],
-                    case.members[row * OUTPUTS..][..OUTPUTS]
-                ),
-            }
-        }
+        let sample = likelihood.sample(8);
+        assert!((400..600).contains(&sample.len()), "{}", sample.len());
+        let larger = likelihood.sample(4);
+        assert!(sample.iter().all(|row| larger.contains(row)), "of which a larger one has all");
+        let rows = case.rows.picked(&sample);
+        let members = |of: &[u8]| -> Vec<u8> {
+            sample
+                .iter()
+                .flat_map(|&row| of[row as usize * OUTPUTS..][..OUTPUTS].to_vec())
+                .collect()
+        };
+        let (classes, members) = match likelihood.targets {
+            Targets::Classes(of) => (sample.iter().map(|&row| of[row as usize]).collect(), vec![]),
+            Targets::Members(of) => (Vec::new(), members(of)),
+        };
+        let targets = match likelihood.targets {
+            Targets::Classes(_) => Targets::Classes(&classes),
+            Targets::Members(_) => Targets::Members(&members),
+        };
+        let alone = Likelihood { rows: &rows, targets, outputs: OUTPUTS, some: None };
+        let some = Likelihood { some: Some(&sample), ..likelihood };
+        let found = |of: &Likelihood<'_>| {
+            let mut gradient = vec![0.0; case.weights.len()];
+            let single = of.mean::<f32>(&case.weights, &mut gradient);
+            let mut wide = vec![0.0; case.weights.len()];
+            let double = of.mean::<f64>(&case.weights, &mut wide);
+            (single, double, of.first_step(&gradient, 0.1), gradient, wide)
+        };
+        assert_eq!(found(&some), found(&alone));
     }
 }
 
