@@ -16,7 +16,7 @@ use subgcon::io::store::Store;
 use subgcon::progress::Progress;
 use subgcon::transform::Transform;
 
-use super::eval::{SplitArguments, labels, mean, metric};
+use super::eval::{ProbeArguments, SplitArguments, labels, mean, metric};
 use super::figures::{Difference, Row, Run, Seconds, Spread};
 use super::measure::Measure;
 use super::runs::{Ground, each_free_row, learn, train};
@@ -49,6 +49,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     split_seed: u64,
     #[command(flatten)]
+    probe: ProbeArguments,
+    #[command(flatten)]
     chosen: Chosen,
     /// One JSON object instead of text
     #[arg(long)]
@@ -78,6 +80,9 @@ pub(super) struct Summary {
     pub(super) select: &'static str,
     pub(super) metric: &'static str,
     pub(super) splits: usize,
+    /// Values of C to choose from, where they were given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) strengths: Vec<f64>,
     #[serde(flatten)]
     pub(super) row: Row,
     pub(super) baselines: BTreeMap<String, Baseline>,
@@ -106,6 +111,9 @@ pub(super) struct Plan<'a> {
     /// For a store without splits, or instead of them.
     pub(super) splits: &'a SplitArguments,
     pub(super) split_seed: u64,
+    pub(super) probe: ProbeSettings,
+    /// Values of C to choose from, where they were given.
+    pub(super) given: &'a [f64],
     /// Runs that may go on at the same time.
     pub(super) at_once: usize,
 }
@@ -122,6 +130,8 @@ pub(crate) fn run(arguments: &Arguments, told: bool, progress: &Bars) -> anyhow:
         baselines: !arguments.no_baselines,
         splits: &arguments.splits,
         split_seed: arguments.split_seed,
+        probe: arguments.probe.settings(),
+        given: &arguments.probe.strength,
         // One after another: seconds and memory are of one run.
         at_once: 1,
     };
@@ -182,6 +192,7 @@ pub(super) fn summarise(
             select: if plan.select_every.is_some() { "validation" } else { "settings" },
             metric: metric(measure.labels),
             splits: measure.splits.len(),
+            strengths: plan.given.to_vec(),
             row,
             baselines,
         })
@@ -214,7 +225,7 @@ fn on_ground<R>(
     let measure = Measure {
         labels,
         splits: plan.splits.of(store, labels, plan.split_seed)?,
-        settings: ProbeSettings::default(),
+        settings: plan.probe.clone(),
     };
     let (features, _) = features(store, plan.settings)?;
     let started = Instant::now();
@@ -260,15 +271,24 @@ impl Plan<'_> {
 pub(super) fn text(summary: &Summary) -> String {
     let plural = |count: u64| if count == 1 { "" } else { "s" };
     let mut text = format!(
-        "{}, preset {}, {} run{}, {} split{}, C chosen on validation nodes{}\n\n",
+        "{}, preset {}, {} run{}, {} split{}, {}{}\n\n",
         summary.dataset,
         summary.preset,
         summary.seeds,
         plural(summary.seeds),
         summary.splits,
         plural(summary.splits as u64),
-        match summary.select {
-            "validation" => ", and so is the step",
+        match &summary.strengths[..] {
+            [] => "C chosen on validation nodes".into(),
+            [c] => format!("C = {c}"),
+            some => {
+                let some: Vec<String> = some.iter().map(f64::to_string).collect();
+                format!("C chosen of {} on validation nodes", some.join(", "))
+            }
+        },
+        match (summary.select, &summary.strengths[..]) {
+            ("validation", [_]) => ", the step chosen on validation nodes",
+            ("validation", _) => ", and so is the step",
             _ => "",
         }
     );

@@ -31,18 +31,37 @@ pub(crate) struct Arguments {
     /// Of random splits and of k-means
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    #[command(flatten)]
+    probe: ProbeArguments,
+    /// One JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// How a linear model is fitted to them.
+#[derive(Debug, Args)]
+pub(super) struct ProbeArguments {
     /// Divide each embedding by its length first
     #[arg(long)]
     normalise: bool,
     /// Bring columns to mean 0 and deviation 1 over the training nodes first
     #[arg(long)]
     standardise: bool,
-    /// The only C, instead of choosing one of 0.001, 0.00316, … 1000 (and above, while that helps) on the validation nodes
-    #[arg(long, value_name = "C")]
-    strength: Option<f64>,
-    /// One JSON object instead of text
-    #[arg(long)]
-    json: bool,
+    /// The values of C to choose from on the validation nodes (0.1,1,10), or the only one, instead of 0.001, 0.00316, …
+    /// 1000 (and above, while that helps)
+    #[arg(long, value_name = "C", value_delimiter = ',')]
+    pub(super) strength: Vec<f64>,
+}
+
+impl ProbeArguments {
+    pub(super) fn settings(&self) -> ProbeSettings {
+        let &ProbeArguments { normalise, standardise, ref strength } = self;
+        let settings = ProbeSettings { normalise, standardise, ..ProbeSettings::default() };
+        match strength.is_empty() {
+            true => settings,
+            false => settings.with_grid(strength.clone()),
+        }
+    }
 }
 
 /// On which splits embeddings are measured.
@@ -125,14 +144,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let labels = labels(&store)?;
     let embeddings = rows_of(&arguments.embeddings, &store)?;
     let splits = arguments.splits.of(&store, labels, arguments.seed)?;
-    let mut settings = ProbeSettings {
-        normalise: arguments.normalise,
-        standardise: arguments.standardise,
-        ..ProbeSettings::default()
-    };
-    if let Some(strength) = arguments.strength {
-        settings = settings.with_grid(vec![strength]);
-    }
+    let settings = arguments.probe.settings();
     let mut reports = BTreeMap::new();
     for split in &splits {
         reports.insert(split.name.clone(), probe(&embeddings, labels, split, &settings)?);

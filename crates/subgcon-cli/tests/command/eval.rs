@@ -101,6 +101,10 @@ fn eval_tells_what_rows_tell_in_any_order_of_rows() {
     let told = place.run("eval e.txt --graph g.graph --strength 0.5");
     assert!(told.contains("accuracy 100.0 %") && told.contains("C = 0.5"), "{told}");
     assert!(!told.contains('±') && !told.contains("is tried"), "{told}");
+    let some = place.json("eval e.txt --graph g.graph --strength 2,0.5 --json");
+    let tried = some["splits"]["public"]["tried"].as_array().unwrap();
+    assert_eq!([number(&tried[0]["c"]), number(&tried[1]["c"])], [0.5, 2.0]);
+    assert!(place.fail("eval e.txt --graph g.graph --strength 1,0").contains("c = 0"));
     // So short that one C is as good as another.
     let short: Vec<_> = rows
         .iter()
@@ -299,6 +303,16 @@ fn benchmark_tells_the_same_of_every_row() {
     let told = place.run(&format!("benchmark g.graph --seeds 1 --no-baselines {QUICK}"));
     assert!(told.contains("g, preset default, 1 run, 2 splits"), "{told}");
     assert!(!told.contains("raw features"), "{told}");
+    // With values of C that are given.
+    let given = |strengths: &str| {
+        format!("benchmark g.graph --seeds 1 --no-baselines {QUICK} --strength {strengths}")
+    };
+    let report = place.json(&format!("{} --json", given("0.5")));
+    assert_eq!(report["c"], serde_json::json!([0.5, 0.5]));
+    assert_eq!(report["strengths"], serde_json::json!([0.5]));
+    assert!(place.run(&given("0.5")).contains("2 splits, C = 0.5\n"));
+    let told = place.run(&given("0.1,1 --select validation"));
+    assert!(told.contains("C chosen of 0.1, 1 on validation nodes, and so is the step"), "{told}");
 }
 
 #[test]

@@ -41,6 +41,7 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use subgcon::config::Settings;
+use subgcon::eval::ProbeSettings;
 
 use super::benchmark::{Plan, Summary, summarise, validated};
 use super::eval::SplitArguments;
@@ -260,6 +261,8 @@ impl Lab<'_> {
             baselines: false,
             splits: &SplitArguments::OWN,
             split_seed: 0,
+            probe: ProbeSettings::default(),
+            given: &[],
             at_once: rayon::current_num_threads(),
         }
     }
