@@ -1,7 +1,7 @@
 //! How are settings compared that need their own learning rate?
 //!
-//! For each graph and variant a rate is chosen by its validation figure, on seeds of its own
-//! (three of four are tried: figures are taken to rise and then fall with the rate); then all seeds run with it. Test nodes are seen in the second part only.
+//! For each graph and variant a rate is chosen by its validation figure, on seeds of its own; then all
+//! seeds run with it. Test nodes are seen in the second part only.
 
 use subgcon::config::Settings;
 
@@ -51,9 +51,8 @@ pub(super) fn compared(
             "Accuracy on the test nodes in percent (micro-F1 where a node may have several classes), the \
              step and C chosen on validation nodes. Each variant has its own learning rate for each \
              graph: of {RATES:?} the one with the best validation figure over {TRIALS} runs with seeds \
-             of their own. Three of the four are tried, from the middle on towards the better side, as if \
-             figures rose and then fell with the rate. Candidates for the step are looked at every {EVERY} steps; on PPI every {EVERY_SLOWLY}, and on some of the nodes, as \
-             rates are there."
+             of their own. Candidates for the step are looked at every {EVERY} steps; on PPI every \
+             {EVERY_SLOWLY}, and on some of the nodes, as rates are there."
         ),
         tables: vec![table],
         note: note.into(),
@@ -62,60 +61,17 @@ pub(super) fn compared(
     })
 }
 
-/// The learning rate with the best validation figure, the smaller of equals, as if figures rose and then
-/// fell with the rate: of neighbours the better one's side is looked at, from the middle on.
+/// The learning rate with the best validation figure, the smaller of equals.
 fn best_rate(lab: &Lab<'_>, dataset: &Dataset, settings: &Settings) -> anyhow::Result<f64> {
-    let place = peak(RATES.len(), |place| {
+    let mut best = (RATES[0], f64::NEG_INFINITY);
+    for rate in RATES {
         let mut settings = settings.clone();
-        settings.optimizer.rate = RATES[place];
+        settings.optimizer.rate = rate;
         settings.seed = TRIAL_SEED;
-        lab.validated(dataset, &settings, TRIALS)
-    })?;
-    Ok(RATES[place])
-}
-
-/// Where a figure is largest that rises and then falls over so many places, the first of equals. It is
-/// asked for at no place twice, and of four or more not everywhere.
-fn peak(
-    places: usize,
-    mut figure: impl FnMut(usize) -> anyhow::Result<f64>,
-) -> anyhow::Result<usize> {
-    let (mut first, mut last) = (0, places - 1);
-    let mut known = vec![None; places];
-    let mut at = |place: usize| -> anyhow::Result<f64> {
-        match known[place] {
-            Some(figure) => Ok(figure),
-            None => Ok(*known[place].insert(figure(place)?)),
-        }
-    };
-    while first < last {
-        let middle = first.midpoint(last);
-        if at(middle + 1)? > at(middle)? {
-            first = middle + 1;
-        } else {
-            last = middle;
+        let figure = lab.validated(dataset, &settings, TRIALS)?;
+        if figure > best.1 {
+            best = (rate, figure);
         }
     }
-    Ok(first)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_peak_is_found_without_looking_everywhere() {
-        for wanted in 0..4 {
-            let mut looks = Vec::new();
-            let found = peak(4, |place| {
-                looks.push(place);
-                Ok(-(place as f64 - wanted as f64).abs())
-            });
-            assert_eq!(found.unwrap(), wanted);
-            assert_eq!(looks.len(), 3, "{looks:?}");
-        }
-        assert_eq!(peak(1, |_| unreachable!("nothing to compare")).unwrap(), 0);
-        assert_eq!(peak(3, |_| Ok(0.5)).unwrap(), 0, "the first of equals");
-        assert_eq!(peak(2, |_| anyhow::bail!("broken")).unwrap_err().to_string(), "broken");
-    }
+    Ok(best.0)
 }
