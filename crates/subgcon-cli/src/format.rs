@@ -39,6 +39,16 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// A number above zero with four digits that say something: 31.62, 0.003162, 1000.
+pub(crate) fn short(number: f64) -> String {
+    let decimals = (3.0 - number.log10().floor()).clamp(0.0, 20.0) as usize;
+    let text = format!("{number:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').into(),
+        false => text,
+    }
+}
+
 /// A horizontal bar of at most `width` characters, in eighths of one.
 pub(crate) fn bar(share: f64, width: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -60,6 +70,9 @@ mod tests {
             [999, 1000, 999_960, 5_300_000_000].map(bytes),
             ["999 B", "1.0 kB", "1.0 MB", "5.3 GB"]
         );
+        let c = [1e-3, 10f64.powf(-2.5), 0.5, 10f64.powf(1.5), 1000.0, 1e6, 12345.6];
+        let shown = ["0.001", "0.003162", "0.5", "31.62", "1000", "1000000", "12346"];
+        assert_eq!(c.map(short), shown);
         assert_eq!([0.0, 0.01268, 0.34842].map(percent), ["0.0 %", "1.268 %", "34.8 %"]);
     }
 

@@ -10,13 +10,14 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use subgcon::config::Settings;
+use subgcon::error::shown;
 use subgcon::eval::ProbeSettings;
 use subgcon::io::contexts::ContextTable;
 use subgcon::io::store::Store;
 use subgcon::progress::Progress;
 use subgcon::transform::Transform;
 
-use super::eval::{ProbeArguments, SplitArguments, labels, mean, metric};
+use super::eval::{SplitArguments, Strengths, labels, mean, metric};
 use super::figures::{Difference, Row, Run, Seconds, Spread};
 use super::measure::Measure;
 use super::runs::{Ground, each_free_row, learn, train};
@@ -24,7 +25,7 @@ use super::seeds::each_seed;
 use super::tell;
 use super::train::{Chosen, features};
 use crate::STACK;
-use crate::format::{bytes, percent};
+use crate::format::{bytes, percent, short};
 use crate::progress::Bars;
 
 #[derive(Debug, Args)]
@@ -49,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     split_seed: u64,
     #[command(flatten)]
-    probe: ProbeArguments,
+    strengths: Strengths,
     #[command(flatten)]
     chosen: Chosen,
     /// One JSON object instead of text
@@ -113,7 +114,7 @@ pub(super) struct Plan<'a> {
     pub(super) split_seed: u64,
     pub(super) probe: ProbeSettings,
     /// Values of C to choose from, where they were given.
-    pub(super) given: &'a [f64],
+    pub(super) given: Vec<f64>,
     /// Runs that may go on at the same time.
     pub(super) at_once: usize,
 }
@@ -130,8 +131,8 @@ pub(crate) fn run(arguments: &Arguments, told: bool, progress: &Bars) -> anyhow:
         baselines: !arguments.no_baselines,
         splits: &arguments.splits,
         split_seed: arguments.split_seed,
-        probe: arguments.probe.settings(),
-        given: &arguments.probe.strength,
+        probe: arguments.strengths.settings()?,
+        given: arguments.strengths.given(),
         // One after another: seconds and memory are of one run.
         at_once: 1,
     };
@@ -192,7 +193,7 @@ pub(super) fn summarise(
             select: if plan.select_every.is_some() { "validation" } else { "settings" },
             metric: metric(measure.labels),
             splits: measure.splits.len(),
-            strengths: plan.given.to_vec(),
+            strengths: plan.given.clone(),
             row,
             baselines,
         })
@@ -227,6 +228,14 @@ fn on_ground<R>(
         splits: plan.splits.of(store, labels, plan.split_seed)?,
         settings: plan.probe.clone(),
     };
+    // A probe with a single C does without them, but every row tells a figure on them.
+    if let Some(split) = measure.splits.iter().find(|split| split.counts()[1] == 0) {
+        anyhow::bail!(
+            "{}: split {}: no validation nodes; assign some, or draw random splits",
+            store.root().display(),
+            shown(&split.name)
+        );
+    }
     let (features, _) = features(store, plan.settings)?;
     let started = Instant::now();
     let table = ContextTable::sample(store, &plan.settings.contexts, progress)?;
@@ -280,10 +289,10 @@ pub(super) fn text(summary: &Summary) -> String {
         plural(summary.splits as u64),
         match &summary.strengths[..] {
             [] => "C chosen on validation nodes".into(),
-            [c] => format!("C = {c}"),
+            &[c] => format!("C = {}", short(c)),
             some => {
-                let some: Vec<String> = some.iter().map(f64::to_string).collect();
-                format!("C chosen of {} on validation nodes", some.join(", "))
+                let some: Vec<String> = some.iter().map(|&c| short(c)).collect();
+                format!("C chosen from {} on validation nodes", some.join(", "))
             }
         },
         match (summary.select, &summary.strengths[..]) {

@@ -17,7 +17,7 @@ use subgcon::io::embeddings::read_embeddings;
 use subgcon::io::store::Store;
 use subgcon::math::Matrix;
 
-use crate::format::{percent, thousands};
+use crate::format::{percent, short, thousands};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -31,36 +31,45 @@ pub(crate) struct Arguments {
     /// Of random splits and of k-means
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    #[command(flatten)]
-    probe: ProbeArguments,
-    /// One JSON object instead of text
-    #[arg(long)]
-    json: bool,
-}
-
-/// How a linear model is fitted to them.
-#[derive(Debug, Args)]
-pub(super) struct ProbeArguments {
     /// Divide each embedding by its length first
     #[arg(long)]
     normalise: bool,
     /// Bring columns to mean 0 and deviation 1 over the training nodes first
     #[arg(long)]
     standardise: bool,
-    /// The values of C to choose from on the validation nodes (0.1,1,10), or the only one, instead of 0.001, 0.00316, …
-    /// 1000 (and above, while that helps)
-    #[arg(long, value_name = "C", value_delimiter = ',')]
-    pub(super) strength: Vec<f64>,
+    #[command(flatten)]
+    strengths: Strengths,
+    /// One JSON object instead of text
+    #[arg(long)]
+    json: bool,
 }
 
-impl ProbeArguments {
-    pub(super) fn settings(&self) -> ProbeSettings {
-        let &ProbeArguments { normalise, standardise, ref strength } = self;
-        let settings = ProbeSettings { normalise, standardise, ..ProbeSettings::default() };
-        match strength.is_empty() {
-            true => settings,
-            false => settings.with_grid(strength.clone()),
-        }
+/// Values of C.
+#[derive(Debug, Args)]
+pub(super) struct Strengths {
+    /// The values of C to choose from on the validation nodes (0.1,1,10), or the only one, instead of 0.001, 0.00316, …
+    /// 1000 (and above, while that helps)
+    #[arg(long = "strength", value_name = "C", value_delimiter = ',')]
+    given: Vec<f64>,
+}
+
+impl Strengths {
+    /// Those that were given, from the smallest up.
+    pub(super) fn given(&self) -> Vec<f64> {
+        let mut given = self.given.clone();
+        given.sort_by(f64::total_cmp);
+        given.dedup();
+        given
+    }
+
+    /// The default with these values, if any were given.
+    pub(super) fn settings(&self) -> anyhow::Result<ProbeSettings> {
+        let settings = match self.given.is_empty() {
+            true => ProbeSettings::default(),
+            false => ProbeSettings::default().with_grid(self.given()),
+        };
+        settings.validate().context("--strength")?;
+        Ok(settings)
     }
 }
 
@@ -140,11 +149,15 @@ struct Summary {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let settings = ProbeSettings {
+        normalise: arguments.normalise,
+        standardise: arguments.standardise,
+        ..arguments.strengths.settings()?
+    };
     let store = Store::open(&arguments.graph)?;
     let labels = labels(&store)?;
     let embeddings = rows_of(&arguments.embeddings, &store)?;
     let splits = arguments.splits.of(&store, labels, arguments.seed)?;
-    let settings = arguments.probe.settings();
     let mut reports = BTreeMap::new();
     for split in &splits {
         reports.insert(split.name.clone(), probe(&embeddings, labels, split, &settings)?);
@@ -203,12 +216,12 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         writeln!(
             out,
             "  {name}: C = {}, test {}{validation}, macro-F1 {:.4}",
-            report.c,
+            short(report.c),
             percent(figure(labels, &report.test)),
             report.test.macro_f1
         )?;
     }
-    remarks(&mut out, &summary, &settings)?;
+    remarks(&mut out, &summary, &settings, &arguments.strengths.given)?;
     let of_some = |nodes: usize| match nodes < summary.nodes {
         true => format!(" (of {} nodes)", thousands(nodes as u64)),
         false => String::new(),
@@ -234,6 +247,7 @@ fn remarks(
     out: &mut impl Write,
     summary: &Summary,
     settings: &ProbeSettings,
+    given: &[f64],
 ) -> std::io::Result<()> {
     let fits = || summary.splits.values().flat_map(|report| &report.tried);
     let given_up = fits().filter(|tried| !tried.converged).count();
@@ -253,11 +267,12 @@ fn remarks(
     let values = || settings.grid.iter().chain(&settings.further).copied();
     let (least, most) = (values().fold(f64::MAX, f64::min), values().fold(0.0, f64::max));
     for (end, which) in [(least, "smallest"), (most, "largest")] {
-        if least < most && summary.splits.values().any(|report| report.c == end) {
+        if given.is_empty() && summary.splits.values().any(|report| report.c == end) {
             writeln!(
                 out,
-                "  C = {end} is the {which} that is tried: these embeddings may be too short or too long \
-                 for that{remedy}"
+                "  C = {} is the {which} that is tried: these embeddings may be too short or too long \
+                 for that{remedy}",
+                short(end)
             )?;
         }
     }

@@ -104,7 +104,9 @@ fn eval_tells_what_rows_tell_in_any_order_of_rows() {
     let some = place.json("eval e.txt --graph g.graph --strength 2,0.5 --json");
     let tried = some["splits"]["public"]["tried"].as_array().unwrap();
     assert_eq!([number(&tried[0]["c"]), number(&tried[1]["c"])], [0.5, 2.0]);
-    assert!(place.fail("eval e.txt --graph g.graph --strength 1,0").contains("c = 0"));
+    assert!(place.fail("eval e.txt --graph g.graph --strength 1,0").contains("--strength: c = 0"));
+    let told = place.run("eval e.txt --graph g.graph --strength 1,2");
+    assert!(!told.contains("is tried"), "{told}");
     // So short that one C is as good as another.
     let short: Vec<_> = rows
         .iter()
@@ -311,8 +313,15 @@ fn benchmark_tells_the_same_of_every_row() {
     assert_eq!(report["c"], serde_json::json!([0.5, 0.5]));
     assert_eq!(report["strengths"], serde_json::json!([0.5]));
     assert!(place.run(&given("0.5")).contains("2 splits, C = 0.5\n"));
-    let told = place.run(&given("0.1,1 --select validation"));
-    assert!(told.contains("C chosen of 0.1, 1 on validation nodes, and so is the step"), "{told}");
+    let alone = format!("{} --random 1 --train-per-class 5", given("1"));
+    let told = place.fail(&format!("{alone} --validation-per-class 0"));
+    assert!(told.contains("no validation nodes"), "{told}");
+    assert!(place.fail(&given("0")).contains("--strength: c = 0"));
+    let told = place.run(&given("1,0.1 --select validation"));
+    assert!(
+        told.contains("C chosen from 0.1, 1 on validation nodes, and so is the step"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -56,17 +56,22 @@ pub(super) struct Found {
     pub(super) done: bool,
 }
 
-/// What is known of the curvature beforehand.
-pub(super) type Known<'a> = &'a dyn Fn(&mut [f64]);
+/// What is known of the curvature beforehand, as what turns g into H₀ g.
+#[derive(Clone, Copy)]
+pub(super) enum Known<'a> {
+    /// How far to go where no pair tells,
+    First(&'a dyn Fn(&mut [f64])),
+    /// or something for every step.
+    Metric(&'a dyn Fn(&mut [f64])),
+}
 
 /// Moves `x` to where `function` is least; it writes the gradient and gives the value.
-/// `history` may come from another function that is curved much the same; `known` turns g
-/// into H₀ g.
+/// `history` may come from another function that is curved much the same.
 pub(super) fn minimise(
     x: &mut Vec<f64>,
     history: &mut History,
     stop: Stop,
-    known: Option<Known<'_>>,
+    known: Known<'_>,
     mut function: impl FnMut(&[f64], &mut [f64]) -> f64,
 ) -> Found {
     let mut gradient = vec![0.0; x.len()];
@@ -100,10 +105,8 @@ pub(super) fn minimise(
         if small && -slope / 2.0 <= sure * stop.left {
             break true;
         }
-        let alone = history.is_empty() && known.is_none();
-        let length = if alone { 1.0 / slope.abs().sqrt().max(1.0) } else { 1.0 };
         let line = Line { value, slope, rounding: stop.rounding };
-        let found = line.search(length, |t| {
+        let found = line.search(|t| {
             for ((next, x), d) in next.iter_mut().zip(x.iter()).zip(&direction) {
                 *next = x + t * d;
             }
@@ -140,8 +143,8 @@ impl Line {
     /// The value at the first step that will do, and whether only the slope spoke for
     /// it; `at` gives value and slope after a step and is called last with the one that
     /// is taken. None where there is none.
-    fn search(&self, first: f64, mut at: impl FnMut(f64) -> (f64, f64)) -> Option<(f64, bool)> {
-        let mut t = first;
+    fn search(&self, mut at: impl FnMut(f64) -> (f64, f64)) -> Option<(f64, bool)> {
+        let mut t = 1.0;
         for _ in 0..LOOKS {
             let (value, slope) = at(t);
             let descends = value <= self.value + DESCENT * t * self.slope;
@@ -182,19 +185,21 @@ impl History {
     }
 
     /// −H g. Without pairs nothing is known of γ, which is 1.
-    fn direction(&self, gradient: &[f64], known: Option<Known<'_>>) -> Vec<f64> {
+    fn direction(&self, gradient: &[f64], known: Known<'_>) -> Vec<f64> {
         let mut q: Vec<f64> = gradient.iter().map(|g| -g).collect();
         let mut shares = [0.0; HISTORY];
         for (share, (s, y, inverse)) in shares[..self.0.len()].iter_mut().zip(&self.0).rev() {
             *share = inverse * dot(s, &q);
             add(&mut q, -*share, y);
         }
-        if let Some(known) = known {
-            known(&mut q);
+        match known {
+            Known::First(known) if self.is_empty() => known(&mut q),
+            Known::First(_) => {}
+            Known::Metric(known) => known(&mut q),
         }
         if let Some((_, y, inverse)) = self.0.last() {
             let mut turned = y.clone();
-            if let Some(known) = known {
+            if let Known::Metric(known) = known {
                 known(&mut turned);
             }
             let gamma = 1.0 / (inverse * dot(y, &turned));
@@ -234,6 +239,11 @@ fn largest(gradient: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
+    /// Of length 1 at the most.
+    const SHORT: Known<'static> = Known::First(&|g| {
+        let length = dot(g, g).sqrt().max(1.0);
+        g.iter_mut().for_each(|g| *g /= length);
+    });
     const STOP: Stop = Stop {
         tolerance: 1e-9,
         steps: 500,
@@ -246,7 +256,7 @@ mod tests {
     fn a_quadratic_bowl_has_its_minimum_where_it_was_put() {
         // Σ k² (x_k − k)² / 2, k = 1 … 30: condition 900. SciPy's takes 215 steps.
         let mut x = vec![0.0; 30];
-        let found = minimise(&mut x, &mut History::default(), STOP, None, |x, gradient| {
+        let found = minimise(&mut x, &mut History::default(), STOP, SHORT, |x, gradient| {
             let mut value = 0.0;
             for (at, (x, g)) in x.iter().zip(gradient).enumerate() {
                 let k = at as f64 + 1.0;
@@ -276,12 +286,13 @@ mod tests {
         };
         let stop = Stop { left: 1e-12, ..STOP };
         let mut x = vec![0.0; 30];
-        let found = minimise(&mut x, &mut History::default(), stop, Some(&known), bowl);
+        let found = minimise(&mut x, &mut History::default(), stop, Known::Metric(&known), bowl);
         assert!(found.done && found.steps < 10, "{found:?}");
         x.iter().enumerate().for_each(|(at, x)| assert!((x - at as f64 - 1.0).abs() < 1e-5));
         // At the minimum there is no way down, and nothing is done.
         let mut there: Vec<f64> = (1..=30).map(f64::from).collect();
-        let found = minimise(&mut there, &mut History::default(), stop, Some(&known), bowl);
+        let found =
+            minimise(&mut there, &mut History::default(), stop, Known::Metric(&known), bowl);
         assert!(found.done && found.steps == 0, "{found:?}");
     }
 
@@ -289,7 +300,7 @@ mod tests {
     fn a_bent_valley_is_followed_to_its_end() {
         // Rosenbrock: the minimum is (1, 1), by hand.
         let mut x = vec![-1.2, 1.0];
-        let found = minimise(&mut x, &mut History::default(), STOP, None, |x, gradient| {
+        let found = minimise(&mut x, &mut History::default(), STOP, SHORT, |x, gradient| {
             let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
             gradient[0] = -2.0 * a - 400.0 * x[0] * b;
             gradient[1] = 200.0 * b;
@@ -302,7 +313,7 @@ mod tests {
     #[test]
     fn a_minimum_that_is_given_is_left_alone() {
         let mut x = vec![3.0];
-        let found = minimise(&mut x, &mut History::default(), STOP, None, |x, gradient| {
+        let found = minimise(&mut x, &mut History::default(), STOP, SHORT, |x, gradient| {
             gradient[0] = x[0] - 3.0;
             (x[0] - 3.0).powi(2) / 2.0
         });
@@ -316,13 +327,13 @@ mod tests {
             1.5 * x[0] * x[0] + 2.0 * x[1] * x[1]
         };
         let mut known = History::default();
-        minimise(&mut vec![5.0, -1.0], &mut known, STOP, None, bowl);
+        minimise(&mut vec![5.0, -1.0], &mut known, STOP, SHORT, bowl);
         let pairs = known.0.len();
         assert!(pairs > 0);
         let after = |familiar| {
             let mut history = History(known.0.clone());
             let stop = Stop { familiar, steps: 0, ..STOP };
-            let found = minimise(&mut vec![1.0, 1.0], &mut history, stop, None, bowl);
+            let found = minimise(&mut vec![1.0, 1.0], &mut history, stop, SHORT, bowl);
             (found.first, history.0.len())
         };
         assert_eq!(after(4.9), (5.0, 0));
@@ -332,7 +343,7 @@ mod tests {
     #[test]
     fn no_number_is_never_taken_for_a_minimum() {
         let mut x = vec![1.0];
-        let found = minimise(&mut x, &mut History::default(), STOP, None, |_, gradient| {
+        let found = minimise(&mut x, &mut History::default(), STOP, SHORT, |_, gradient| {
             gradient[0] = f64::NAN;
             f64::NAN
         });

@@ -30,8 +30,8 @@ const CACHED: usize = 100_000;
 const PARTS: usize = 64;
 /// Rows by whose curvature the first step is measured.
 const FIRST: usize = 64;
-/// Rows of a part at least, or as many more as make whole stretches.
-const PART: usize = 1024;
+/// Stretches of a part at least: sums of each part are written and read once more.
+const STRETCHES: usize = 2;
 /// Rows whose derivatives are added up in `T`, or as many fewer as make whole blocks.
 const STRETCH: usize = 512;
 
@@ -160,11 +160,11 @@ impl Likelihood<'_> {
         if step.is_finite() && step > 0.0 { step } else { 1.0 / length.max(1.0) }
     }
 
-    /// About one row in `share`, a power of two: those of a larger share are among those of a smaller one. Not
-    /// each `share`-th row: classes may come in turn.
+    /// About one row in `share`. Not each `share`-th row: classes may come in turn.
     pub(super) fn sample(&self, share: usize) -> Vec<u32> {
         let drawn = |row: &u32| mix(u64::from(*row)).is_multiple_of(share as u64);
-        (0..self.rows.rows as u32).filter(drawn).collect()
+        let rows = u32::try_from(self.rows.rows).expect("rows are nodes, which are 32 bits");
+        (0..rows).filter(drawn).collect()
     }
 
     /// The mean loss; its derivative goes to `gradient`, laid out as the weights.
@@ -179,7 +179,7 @@ impl Likelihood<'_> {
             (0..w.len()).map(|at| T::of(w[if few { at } else { turned(at) }])).collect();
         let b: Vec<T> = b.iter().map(|&b| T::of(b)).collect();
         let stretch = self.stretch::<T>();
-        let part = count.div_ceil(PARTS).max(PART).div_ceil(stretch) * stretch;
+        let part = stretch * count.div_ceil(PARTS).div_ceil(stretch).max(STRETCHES);
         let parts: Vec<(f64, Vec<f64>)> = (0..count.div_ceil(part))
             .into_par_iter()
             .map(|at| self.part::<T>(&w, &b, at * part..(at * part + part).min(count)))

@@ -32,7 +32,7 @@
 
 use std::cell::OnceCell;
 
-use super::lbfgs::{Found, History, Stop, minimise};
+use super::lbfgs::{Found, History, Known, Stop, minimise};
 use super::likelihood::{Likelihood, Targets};
 use super::metric::{Metric, moments};
 use super::rows::length;
@@ -51,7 +51,7 @@ const JUDGED: usize = 256;
 const MANY: usize = 4096;
 const SHARE: usize = 8;
 /// Some rows were learnt by heart where the derivative over all of them is longer, after fitting those, than this share of
-/// its length before: 0.24 on Gaussian rows, up to 0.09 on embeddings of four graphs.
+/// what it was over those before: 0.24 on Gaussian rows, up to 0.09 on embeddings of four graphs.
 const BY_HEART: f64 = 0.15;
 /// Rows for each column from which on they say enough of the curvature.
 const LONG: usize = 4;
@@ -255,11 +255,7 @@ impl<'a> Fitting<'a> {
         let mut familiar = f64::INFINITY;
         // A fit for another c is nearer than one to some of the rows.
         if metric.is_none() && rows.rows >= MANY && start.is_none() {
-            let sample = likelihood.sample(SHARE);
-            let some = Likelihood { some: Some(&sample), ..likelihood };
-            let (tolerance, until) = (10.0 * single, settings.steps);
-            let goal = Goal { tolerance, double: false, until, familiar };
-            familiar = BY_HEART * descent.stage(some, goal, None).first;
+            familiar = descent.eighth(likelihood, single, settings.steps);
         }
         let until = wait.unwrap_or(usize::MAX).min(settings.steps);
         let goal = Goal { tolerance: single, double: false, until, familiar };
@@ -307,16 +303,24 @@ struct Goal {
 }
 
 impl Descent {
+    /// Fits an eighth of the rows, roughly. Gives the length of a derivative over all of them above which that was
+    /// learning by heart.
+    fn eighth(&mut self, likelihood: Likelihood<'_>, tolerance: f64, until: usize) -> f64 {
+        let sample = likelihood.sample(SHARE);
+        let some = Likelihood { some: Some(&sample), ..likelihood };
+        let (tolerance, familiar) = (10.0 * tolerance, f64::INFINITY);
+        let goal = Goal { tolerance, double: false, until, familiar };
+        BY_HEART * self.stage(some, goal, None).first
+    }
+
     /// Goes on until the goal is reached.
     fn stage(&mut self, likelihood: Likelihood<'_>, goal: Goal, metric: Option<&Metric>) -> Found {
-        let scale = OnceCell::new();
-        let apply = |derivative: &mut [f64]| match metric {
-            Some(metric) => metric.apply(derivative),
-            None => {
-                let scale = scale.get_or_init(|| likelihood.first_step(derivative, self.penalty));
-                derivative.iter_mut().for_each(|d| *d *= scale);
-            }
+        let first = |derivative: &mut [f64]| {
+            let scale = likelihood.first_step(derivative, self.penalty);
+            derivative.iter_mut().for_each(|d| *d *= scale);
         };
+        let apply = |derivative: &mut [f64]| metric.iter().for_each(|m| m.apply(derivative));
+        let known = if metric.is_some() { Known::Metric(&apply) } else { Known::First(&first) };
         let stop = Stop {
             tolerance: goal.tolerance,
             left: if metric.is_some() { LEFT * likelihood.at_zero() } else { f64::INFINITY },
@@ -333,7 +337,7 @@ impl Descent {
             };
             loss + penalise(penalty, &weights[..penalised], gradient)
         };
-        let found = minimise(&mut self.weights, &mut self.history, stop, Some(&apply), function);
+        let found = minimise(&mut self.weights, &mut self.history, stop, known, function);
         self.steps += found.steps;
         found
     }

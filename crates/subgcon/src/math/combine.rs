@@ -226,8 +226,8 @@ fn held_sums<T: Real, const N: usize>(
             }
         }
     }
-    for k in 0..N {
-        sums[k] *= scale;
+    for sum in &mut sums {
+        *sum *= scale;
     }
     sums
 }

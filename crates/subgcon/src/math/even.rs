@@ -69,8 +69,8 @@ impl<const W: usize> Work for EvenStep<'_, W> {
                     }
                 }
                 let scale = scale[row];
-                for k in 0..W {
-                    sums[k] *= scale;
+                for sum in &mut sums {
+                    *sum *= scale;
                 }
                 if let Some((shares, rest)) = rest {
                     let Line(rest) = &rest[row];

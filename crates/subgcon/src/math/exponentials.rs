@@ -22,8 +22,8 @@ impl Work for Exponentials<'_> {
     fn run<const FMA: bool>(self, _: impl Signs, _: impl Blend) {
         let (lanes, rest) = self.0.as_chunks_mut::<16>();
         for x in lanes {
-            for l in 0..16 {
-                x[l] = exp::<FMA>(x[l]);
+            for x in x {
+                *x = exp::<FMA>(*x);
             }
         }
         rest.iter_mut().for_each(|x| *x = exp::<FMA>(*x));

@@ -18,7 +18,7 @@ pub(crate) const FEW: usize = 16;
 /// and 3).
 pub(crate) const ROWS: usize = 30;
 
-/// Columns whose sums stay in the first cache while rows go by: ten outputs of 256 are 10 KB.
+/// Columns whose sums stay in the first cache while rows go by: five outputs of 512 are 10 KB.
 const COLUMNS: usize = 512;
 
 /// out(r, k) += x(r) · w(k): `x` is (rows, width), `w` (outputs, width), `out` (rows, outputs).
@@ -55,15 +55,15 @@ fn add_scores_at(level: Simd, x: &[f32], w: &[f32], outputs: usize, out: &mut [f
     }
 }
 
-/// Outputs of each tile. With 32 registers as many in each as can be. With 16 all but the first are full: that
-/// one waits for memory, while the others find rows in cache, and so it should have few outputs and many
-/// rows, which are asked for side by side: 2, 4 and 4 of ten take four fifths of the time of 5 and 5.
+/// Outputs of each tile. With 32 registers five at most and much the same in each. With 16 all but the first
+/// have four: that one waits for memory, while the others find rows in cache, and so it should have few
+/// outputs and many rows, which are asked for side by side: 2, 4 and 4 of ten take four fifths of the time of
+/// 5 and 5.
 fn groups(level: Simd, outputs: usize) -> impl Iterator<Item = usize> {
     let most = if level == Simd::Avx512 { 5 } else { 4 };
     let count = outputs.div_ceil(most);
-    let (each, more) = (outputs / count.max(1), outputs % count.max(1));
-    (0..count).map(move |at| match most {
-        5 => each + usize::from(at < more),
+    (0..count).map(move |at| match level {
+        Simd::Avx512 => outputs / count + usize::from(at < outputs % count),
         _ if at == 0 => outputs - (count - 1) * most,
         _ => most,
     })
@@ -78,7 +78,8 @@ struct Part<'a> {
     out: &'a mut [f32],
 }
 
-/// O outputs of all rows, R rows at a time and L numbers in a register: sums stay in twelve registers of 16, in twenty of 32. Each is a
+/// O outputs of all rows, R rows at a time and L numbers in a register: sums stay in twelve registers of 16, in
+/// fifteen of 32 (the compiler keeps more than that in memory, which takes two to three times as long). Each is a
 /// function of its own, as one function of all of them did not keep them there.
 struct Scores<'a, const L: usize, const R: usize, const O: usize>(Part<'a>);
 
@@ -226,6 +227,7 @@ fn add_sums_at(level: Simd, x: &[f32], d: &[f32], outputs: usize, out: &mut [f32
             (Simd::Avx2, 2) => level.run(Sums::<8, 5, 2>(part)),
             (Simd::Avx2, 3) => level.run(Sums::<8, 3, 3>(part)),
             (Simd::Avx2, _) => level.run(Sums::<8, 2, 4>(part)),
+            // Of one output and 16 lanes the compiler makes shuffles: it takes five times as long.
             (Simd::Avx512, 1) => level.run(Sums::<8, 5, 1>(part)),
             (Simd::Avx512, 2) => level.run(Sums::<16, 5, 2>(part)),
             (Simd::Avx512, 3) => level.run(Sums::<16, 4, 3>(part)),
@@ -246,7 +248,7 @@ struct Back<'a> {
 }
 
 /// L numbers in a register; R rows pass by sums of O outputs at a time, which are read and written once for
-/// as many products, with their factors in registers: ten of 16, twenty of 32. Sums in registers, for 16
+/// as many products, with their factors in registers where those suffice. Sums in registers, for 16
 /// columns and five outputs with all rows passing by, took a third longer: rows of 1,024 columns
 /// are 4 KB apart, and all of them fall into one place of the first cache.
 struct Sums<'a, const L: usize, const R: usize, const O: usize>(Back<'a>);
@@ -374,7 +376,7 @@ mod tests {
         let mut random =
             |count: usize| -> Vec<f32> { (0..count).map(|_| stream.normal() as f32).collect() };
         let widths = [1, 7, 8, 9, 15, 16, 17, 37];
-        // Rows for every kind of tile: ten of one output, six of two, four of three, three of four.
+        // Rows for every kind of tile, of one output to five.
         let tall = [(0, 3, 2), (23, 100, 10), (61, 20, 3), (31, 100, 1), (23, 37, 5), (40, 33, 9)];
         let shapes =
             (1..=16).flat_map(|outputs| widths.map(|width| (width % 8 + 1, width, outputs)));
@@ -409,7 +411,7 @@ mod tests {
         let widths = [1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 37];
         let shapes = (1..=16)
             .flat_map(|outputs| widths.map(|width| ((width + outputs) % 12, width, outputs)));
-        let wide = [(23, 255, 10), (10, 256, 3), (7, 257, 7), (11, 700, 2)];
+        let wide = [(23, 511, 10), (10, 512, 3), (7, 513, 7), (11, 700, 2), (12, 1100, 11)];
         for (rows, width, outputs) in shapes.chain(wide) {
             let (x, d, before) =
                 (random(rows * width), random(rows * outputs), random(outputs * width));

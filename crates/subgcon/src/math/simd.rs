@@ -6,7 +6,8 @@
 //! instructions. Everything that a work calls has to be `#[inline(always)]`;
 //! whatever is not inlined is compiled for the baseline. That goes for the standard library's
 //! functions, too: `map` of an array was inlined in one build and not in the next, and smoothing took
-//! three times as long. After a change here measure all kernels (`cargo xtask bench`), not the changed one alone.
+//! three times as long, for a change in a kernel that has nothing to do with it. So after a change of one kernel
+//! whole runs are measured (`cargo xtask bench whole`), not that one alone.
 
 /// Instructions that kernels are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

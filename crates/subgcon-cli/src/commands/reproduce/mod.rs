@@ -262,7 +262,7 @@ impl Lab<'_> {
             splits: &SplitArguments::OWN,
             split_seed: 0,
             probe: ProbeSettings::default(),
-            given: &[],
+            given: Vec::new(),
             at_once: rayon::current_num_threads(),
         }
     }

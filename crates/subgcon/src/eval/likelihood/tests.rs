@@ -54,7 +54,8 @@ fn naive(likelihood: &Likelihood<'_>, weights: &[f64]) -> f64 {
 
 #[test]
 fn values_equal_the_naive_ones() {
-    let case = Case::new(1000);
+    // Three parts and a bit.
+    let case = Case::new(3500);
     let mut gradient = vec![0.0; case.weights.len()];
     for likelihood in case.both() {
         let wanted = naive(&likelihood, &case.weights);
@@ -100,10 +101,10 @@ fn large_scores_do_not_overflow() {
 fn a_sample_counts_as_its_rows_do_by_themselves() {
     let case = Case::new(4000);
     for likelihood in case.both() {
-        let sample = likelihood.sample(8);
-        assert!((400..600).contains(&sample.len()), "{}", sample.len());
-        let larger = likelihood.sample(4);
-        assert!(sample.iter().all(|row| larger.contains(row)), "of which a larger one has all");
+        assert!((400..600).contains(&likelihood.sample(8).len()));
+        // Of several parts.
+        let sample = likelihood.sample(2);
+        assert!((1900..2100).contains(&sample.len()), "{}", sample.len());
         let rows = case.rows.picked(&sample);
         let members = |of: &[u8]| -> Vec<u8> {
             sample

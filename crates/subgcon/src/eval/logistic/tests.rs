@@ -79,31 +79,62 @@ fn order_of_rows_does_not_count() {
     assert!(far(&fit, &other) < 1e-7);
 }
 
+/// Rows of two classes that one column tells, but for noise of this deviation, and too many others for a metric to be
+/// found at once, so that an eighth of the rows is fitted first.
+fn wide_blobs(width: usize, noise: f64) -> (Matrix<f32>, Vec<u32>) {
+    let mut stream = Stream::new(12, "noise", 0);
+    let mut values = Vec::with_capacity(MANY * width);
+    for row in 0..MANY {
+        values.push((if row % 2 == 0 { 1.0 } else { -1.0 } + noise * stream.normal()) as f32);
+        values.extend((1..width).map(|_| stream.normal() as f32));
+    }
+    (Matrix::of(MANY, width, values), (0..MANY as u32).map(|row| row % 2).collect())
+}
+
 #[test]
 fn an_eighth_first_ends_at_the_same_place() {
-    let (x, y) = blobs(3 * MANY, 4);
-    let fit = Logistic::fit(&x, &y, 4, &tight(1.0), None).unwrap();
-    let zero =
-        Logistic { coefficients: Matrix::zeros(4, 4), intercepts: vec![0.0; 4], ..fit.clone() };
-    let whole = Logistic::fit(&x, &y, 4, &tight(1.0), Some(&zero)).unwrap();
+    let (x, y) = wide_blobs(40, 1.0);
+    let settings = LogisticSettings { tolerance: 1e-9, ..LogisticSettings::default() };
+    let fit = Logistic::fit(&x, &y, 2, &settings, None).unwrap();
+    let start =
+        Logistic { coefficients: Matrix::zeros(1, 40), intercepts: vec![0.0; 1], ..fit.clone() };
+    let whole = Logistic::fit(&x, &y, 2, &settings, Some(&start)).unwrap();
     assert!(fit.converged && whole.converged);
+    assert_ne!(fit.steps, whole.steps, "one of them took the eighth, the other did not");
     assert!(far(&fit, &whole) < 1e-6, "{}", far(&fit, &whole));
-    let again = Logistic::fit(&x, &y, 4, &tight(1.0), Some(&fit)).unwrap();
+    let again = Logistic::fit(&x, &y, 2, &settings, Some(&fit)).unwrap();
     assert_eq!(again.steps, 0);
 }
 
 #[test]
+fn what_an_eighth_showed_is_forgotten_where_it_was_learnt_by_heart() {
+    // Some 512 rows; with 600 columns of noise they can be told apart knowing nothing.
+    for (width, noise, by_heart) in [(600, 1e3, true), (40, 0.3, false)] {
+        let (x, y) = wide_blobs(width, noise);
+        let fitting = Fitting::one(&x, &y, 2);
+        let likelihood = fitting.likelihood();
+        let weights = vec![0.0; likelihood.weights()];
+        let mut descent = Descent { weights, history: History::default(), steps: 0, penalty: 1e-5 };
+        let familiar = descent.eighth(likelihood, 1e-4, 1000);
+        assert!(!descent.history.is_empty());
+        let (double, until) = (false, descent.steps);
+        let goal = Goal { tolerance: 1e-4, double, until, familiar };
+        descent.stage(likelihood, goal, None);
+        assert_eq!(descent.history.is_empty(), by_heart, "{width} columns");
+    }
+}
+
+#[test]
 fn any_number_of_threads_gives_the_same_bytes() {
-    let (x, y) = blobs(6000, 4);
-    let fits: Vec<Logistic> = [1, 3]
-        .map(|threads| {
+    for (x, y) in [blobs(6000, 4), wide_blobs(40, 1.0)] {
+        let classes = 1 + *y.iter().max().unwrap() as usize;
+        let fit = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| Logistic::fit(&x, &y, 4, &LogisticSettings::default(), None))
-        })
-        .into_iter()
-        .map(|fit| fit.unwrap())
-        .collect();
-    assert_eq!(fits[0], fits[1]);
+            let settings = LogisticSettings::default();
+            pool.install(|| Logistic::fit(&x, &y, classes, &settings, None).unwrap())
+        };
+        assert_eq!(fit(1), fit(3));
+    }
 }
 
 #[test]
