@@ -13,7 +13,7 @@
 //! and knowing its curvature: an eighth of the rows to ten times the tolerance, where
 //! there are many; all rows; and products in f64 where those in f32 have too few digits
 //! for the tolerance. Where columns do not hang together and rows are few for them, the eighth
-//! is learnt by heart, and what it showed of the curvature is forgotten again ([`BY_HEART`]).
+//! is learnt by heart, and what it showed of the curvature is forgotten again (`BY_HEART`).
 //! A sixteenth and then a quarter took fewer passes over made-up rows and more over embeddings of Coauthor CS
 //! and Amazon Computers.
 //!
