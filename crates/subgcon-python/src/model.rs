@@ -17,7 +17,7 @@ use subgcon::io::training::{Identity, TrainingFolder, Unfinished};
 use subgcon::math::Matrix;
 use subgcon::model::{self, Embedder, Likeness, Status};
 use subgcon::progress::{Progress, Silent};
-use subgcon::train::{Material, Trainer};
+use subgcon::train::{Material, StepReport, Trainer};
 use subgcon::transform::Transform;
 use subgcon::{Error, Result};
 
@@ -32,6 +32,9 @@ use crate::widths;
 
 /// Nodes that are embedded together.
 const BATCH: usize = 8192;
+
+/// Between two notes on how training goes.
+const NOTED: Duration = Duration::from_millis(100);
 
 /// The files of a model folder.
 const FILES: [&str; 2] = ["model.safetensors", "config.json"];
@@ -101,6 +104,10 @@ fn light_blocks(
     Ok(Some(Likeness::of(adjacency, features, &transform)))
 }
 
+fn how_it_goes(report: &StepReport) -> String {
+    format!("loss {:.4} retrieval {:.3}", report.loss, report.retrieval)
+}
+
 fn learn(
     parts: &Parts,
     mut settings: Settings,
@@ -153,7 +160,8 @@ fn learn(
     watch.keeps(folder.is_some());
     watch.advance(resumed_from);
     let (mut losses, mut retrievals) = (Vec::new(), Vec::new());
-    let mut noted = Instant::now();
+    let mut noted: Option<Instant> = None;
+    let mut last = None;
     loop {
         if watch.stopped() {
             if let Some(folder) = &mut folder {
@@ -175,10 +183,14 @@ fn learn(
         if !watch.stopped() {
             watch.advance(1);
         }
-        if noted.elapsed() > Duration::from_millis(100) {
-            noted = Instant::now();
-            watch.note(&format!("loss {:.4} retrieval {:.3}", report.loss, report.retrieval));
+        if noted.is_none_or(|noted| noted.elapsed() > NOTED) {
+            noted = Some(Instant::now());
+            watch.note(&how_it_goes(&report));
         }
+        last = Some(report);
+    }
+    if let Some(report) = &last {
+        watch.note(&how_it_goes(report));
     }
     watch.end();
     watch.keeps(false);

@@ -10,7 +10,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -30,13 +30,14 @@ const LONG: Duration = TICK;
 /// What unwinds a stopped piece of work.
 struct Stopped;
 
-/// How far along work is, and whether it is to stop.
+/// How far along work is, what of it has ended since somebody looked, and whether it is to stop.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     stop: AtomicBool,
     keeps: AtomicBool,
     done: AtomicU64,
     work: Mutex<Work>,
+    ended: Mutex<Vec<Ended>>,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -46,6 +47,9 @@ struct Work {
     unit: &'static str,
     note: String,
 }
+
+/// A piece of work and how much of it was done.
+type Ended = (Work, u64);
 
 impl Watch {
     /// Whether the work is to stop.
@@ -65,20 +69,37 @@ impl Watch {
         }
     }
 
-    fn work(&self) -> std::sync::MutexGuard<'_, Work> {
+    fn work(&self) -> MutexGuard<'_, Work> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn ended(&self) -> MutexGuard<'_, Vec<Ended>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at the interpreter, and tells what has ended and what is under way.
     fn tick(&self, py: Python<'_>, show: Option<&Py<PyAny>>) -> PyResult<()> {
         py.check_signals()?;
-        if let Some(show) = show {
-            let Work { what, total, unit, note } = self.work().clone();
-            if !what.is_empty() {
-                show.call1(py, (what, self.done.load(Relaxed), total, unit, note))?;
-            }
+        self.tell_ended(py, show)?;
+        let Some(show) = show else { return Ok(()) };
+        let (work, done) = (self.work().clone(), self.done.load(Relaxed));
+        if work.what.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        tell(py, show, work, done)
     }
+
+    /// Tells the end of each piece of work, of those also that were too short for a tick.
+    fn tell_ended(&self, py: Python<'_>, show: Option<&Py<PyAny>>) -> PyResult<()> {
+        let ended = std::mem::take(&mut *self.ended());
+        let Some(show) = show else { return Ok(()) };
+        ended.into_iter().try_for_each(|(work, done)| tell(py, show, work, done))
+    }
+}
+
+fn tell(py: Python<'_>, show: &Py<PyAny>, work: Work, done: u64) -> PyResult<()> {
+    let Work { what, total, unit, note } = work;
+    show.call1(py, (what, done, total, unit, note)).map(drop)
 }
 
 impl Progress for Watch {
@@ -97,11 +118,15 @@ impl Progress for Watch {
         words.clone_into(&mut self.work().note);
     }
 
-    fn end(&self) {}
+    fn end(&self) {
+        let work = std::mem::take(&mut *self.work());
+        self.ended().push((work, self.done.load(Relaxed)));
+    }
 }
 
 /// Runs work on `jobs` threads (all cores where nothing is said), watched by `show`: called
-/// with what is done, how much of it, of how much, in what, and a note.
+/// with what is done, how much of it, of how much, in what, and a note. It is told the end of
+/// each piece of work, however short.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     jobs: Option<usize>,
@@ -123,9 +148,10 @@ pub(crate) fn run<T: Send + 'static>(
         // Nobody may be waiting any more.
         let _ = answer.send(done);
     });
-    let done = py.detach(move || wait(&watch, &waiting, show.as_ref()))?;
-    match done {
-        Ok(answer) => answer.map_err(raised),
+    let (looked, show) = (&watch, show.as_ref());
+    match py.detach(move || wait(looked, &waiting, show))? {
+        Ok(Ok(answer)) => watch.tell_ended(py, show).map(|()| answer),
+        Ok(Err(error)) => Err(raised(error)),
         Err(panic) => resume_unwind(panic),
     }
 }

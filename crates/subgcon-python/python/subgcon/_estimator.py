@@ -63,7 +63,8 @@ class SubgCon(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_jobs : int, default=None
         Threads; None and -1 are all cores. Results do not depend on it.
     verbose : int or callable, default=0
-        Whether a bar shows how far along it is. A function is called with (what, done, total, unit, note).
+        Whether a bar shows how far along it is. A function is called with (what, done, total, unit, note),
+        about twenty times a second and at the end of each piece of work.
 
     Attributes
     ----------

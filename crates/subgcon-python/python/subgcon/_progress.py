@@ -9,7 +9,7 @@ _PATIENCE = 0.5
 
 
 class Bar:
-    """Called by the native half about twenty times a second."""
+    """Called by the native half about twenty times a second, and where a piece of work ends."""
 
     def __init__(self) -> None:
         self._what: str | None = None
@@ -32,7 +32,8 @@ class Bar:
             print("\r" + line.ljust(self._width), end="", file=sys.stderr, flush=True)
             return
         self._bar.set_postfix_str(note, refresh=False)
-        self._bar.update(done - self._bar.n)
+        self._bar.n = done
+        self._bar.refresh()  # At once: tqdm's own patience would pass over an end that comes soon.
 
     @staticmethod
     def _begin(what: str, total: int, unit: str) -> Any:
