@@ -23,6 +23,7 @@ use super::measure::Measure;
 use super::runs::{Ground, each_free_row, learn, train};
 use super::seeds::each_seed;
 use super::tell;
+use super::together::{Agreed, agreed, candidates, learn_until, most};
 use super::train::{Chosen, features};
 use crate::STACK;
 use crate::format::{bytes, percent, short};
@@ -38,7 +39,7 @@ pub(crate) struct Arguments {
     /// What chooses the step whose parameters are kept
     #[arg(long, default_value = "settings")]
     select: Select,
-    /// Steps between two candidates, with --select validation
+    /// Steps between two candidates, where validation nodes choose
     #[arg(long, value_name = "STEPS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     select_every: u64,
     /// Leave the rows out that cost nothing
@@ -58,14 +59,19 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
-enum Select {
+/// What chooses the step whose parameters are kept.
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Select {
     /// Whatever the settings say, without labels
     Settings,
     /// Accuracy on the validation nodes, as the paper does: uses labels. Where the rate does not
     /// fall, training goes on until the settings' number of steps has brought nothing better
     /// (five times that number at most)
     Validation,
+    /// One step and one C for all runs, those with the best mean accuracy on the validation nodes: uses labels.
+    /// --steps says how far is looked
+    ValidationMean,
 }
 
 /// Nodes for each thread, at the least: of a small graph no step is long enough to be shared.
@@ -78,7 +84,7 @@ pub(super) struct Summary {
     pub(super) dataset: String,
     pub(super) preset: String,
     pub(super) seeds: u64,
-    pub(super) select: &'static str,
+    pub(super) select: Select,
     pub(super) metric: &'static str,
     pub(super) splits: usize,
     /// Values of C to choose from, where they were given.
@@ -106,8 +112,9 @@ pub(super) struct Plan<'a> {
     pub(super) settings: &'a Settings,
     pub(super) preset: String,
     pub(super) seeds: u64,
+    pub(super) select: Select,
     /// Steps between two candidates where validation nodes choose one.
-    pub(super) select_every: Option<u64>,
+    pub(super) select_every: u64,
     pub(super) baselines: bool,
     /// For a store without splits, or instead of them.
     pub(super) splits: &'a SplitArguments,
@@ -127,7 +134,8 @@ pub(crate) fn run(arguments: &Arguments, told: bool, progress: &Bars) -> anyhow:
         settings: &settings,
         preset: arguments.chosen.preset_name(),
         seeds: arguments.seeds,
-        select_every: (arguments.select == Select::Validation).then_some(arguments.select_every),
+        select: arguments.select,
+        select_every: arguments.select_every,
         baselines: !arguments.no_baselines,
         splits: &arguments.splits,
         split_seed: arguments.split_seed,
@@ -160,8 +168,15 @@ pub(super) fn summarise(
 ) -> anyhow::Result<Summary> {
     on_ground(store, plan, progress, |ground, measure| {
         let first = OnceLock::new();
+        let agreed = match plan.select {
+            Select::ValidationMean => Some(plan.agreed(ground, measure, progress)?),
+            Select::Settings | Select::Validation => None,
+        };
         let all = plan.each(ground, progress, |settings, transform| {
-            let (run, model) = learn(settings, transform, ground, measure, plan.select_every)?;
+            let (run, model) = match &agreed {
+                Some((step, measure)) => learn_until(*step, settings, transform, ground, measure)?,
+                None => learn(settings, transform, ground, measure, plan.own_every())?,
+            };
             if settings.seed == plan.settings.seed {
                 first.get_or_init(|| model);
             }
@@ -190,7 +205,7 @@ pub(super) fn summarise(
             dataset,
             preset: plan.preset.clone(),
             seeds: plan.seeds,
-            select: if plan.select_every.is_some() { "validation" } else { "settings" },
+            select: plan.select,
             metric: metric(measure.labels),
             splits: measure.splits.len(),
             strengths: plan.given.clone(),
@@ -204,7 +219,7 @@ pub(super) fn summarise(
 pub(super) fn validated(store: &Store, plan: &Plan<'_>, progress: &Bars) -> anyhow::Result<f64> {
     on_ground(store, plan, progress, |ground, measure| {
         let figures = plan.each(ground, progress, |settings, transform| {
-            let kept = train(settings, transform, ground, measure, plan.select_every)?;
+            let kept = train(settings, transform, ground, measure, plan.own_every())?;
             let figure = kept.validation.context("no validation nodes choose a step")?;
             Ok((figure, figure))
         })?;
@@ -250,6 +265,27 @@ fn on_ground<R>(
 }
 
 impl Plan<'_> {
+    /// Steps between two candidates where each run chooses one for itself.
+    fn own_every(&self) -> Option<u64> {
+        (self.select == Select::Validation).then_some(self.select_every)
+    }
+
+    /// The step that all runs agree on, and what measures by the C that they do.
+    fn agreed<'m>(
+        &self,
+        ground: Ground<'_>,
+        measure: &Measure<'m>,
+        progress: &Bars,
+    ) -> anyhow::Result<(u64, Measure<'m>)> {
+        let looked = self.each(ground, progress, |settings, transform| {
+            let found = candidates(settings, transform, ground, measure, self.select_every)?;
+            Ok((most(&found), found))
+        })?;
+        let looked: Vec<_> = looked.into_iter().map(|(found, _)| found).collect();
+        let Agreed { step, strength } = agreed(&looked)?;
+        Ok((step, measure.with_strength(measure.strengths()[strength])))
+    }
+
     /// A run for each seed, with the settings' own seed and the transform that belongs to it, whose
     /// seconds come along. `one` gives what it found and a figure to show.
     fn each<R: Send>(
@@ -296,8 +332,10 @@ pub(super) fn text(summary: &Summary) -> String {
             }
         },
         match (summary.select, &summary.strengths[..]) {
-            ("validation", [_]) => ", the step chosen on validation nodes",
-            ("validation", _) => ", and so is the step",
+            (Select::ValidationMean, [_]) => ", one step for all runs chosen on validation nodes",
+            (Select::ValidationMean, _) => ", one for all runs, and so is the step",
+            (Select::Validation, [_]) => ", the step chosen on validation nodes",
+            (Select::Validation, _) => ", and so is the step",
             _ => "",
         }
     );
@@ -353,5 +391,12 @@ pub(super) fn text(summary: &Summary) -> String {
     if let Some(peak) = summary.row.peak_rss_bytes {
         text += &format!("; peak memory {}", bytes(peak));
     }
-    text + "\n"
+    text += "\n";
+    let row = &summary.row;
+    if let (Select::ValidationMean, [step, ..], [c, ..]) =
+        (summary.select, &row.steps[..], &row.c[..])
+    {
+        text += &format!("chosen for all runs: step {step}, C = {}\n", short(*c));
+    }
+    text
 }

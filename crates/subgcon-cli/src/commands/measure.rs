@@ -52,8 +52,7 @@ impl<'a> Measure<'a> {
             neighbours.iter().any(|c| chosen.contains(c))
         };
         let grid = (0..grid.len()).filter(|&at| near(at)).map(|at| grid[at]).collect();
-        let settings = self.settings.clone().with_grid(grid);
-        Measure { labels: self.labels, splits: self.splits.clone(), settings }
+        self.with_grid(grid)
     }
 
     /// Nodes that train a probe or choose its C in any split.
@@ -74,6 +73,39 @@ impl<'a> Measure<'a> {
             c.push(found.c);
         }
         Ok((mean(&figures), c))
+    }
+
+    /// Values of C that all embeddings are probed with, one after another, rising: those above the grid are
+    /// tried for some of them only.
+    pub(super) fn strengths(&self) -> Vec<f64> {
+        let mut strengths = self.settings.grid.clone();
+        strengths.sort_by(f64::total_cmp);
+        strengths
+    }
+
+    /// Mean figure on the validation nodes for each of [`Measure::strengths`].
+    pub(super) fn validated_by_strength(
+        &self,
+        embeddings: &Matrix<f32>,
+    ) -> anyhow::Result<Vec<f64>> {
+        let settings = self.settings.clone().with_grid(self.strengths());
+        let mut sums = vec![0.0; settings.grid.len()];
+        for split in &self.splits {
+            let found = validate(embeddings, self.labels, split, &settings)?;
+            let figures = found.tried.iter().filter_map(|tried| tried.validation);
+            sums.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
+        }
+        Ok(sums.iter().map(|sum| sum / self.splits.len() as f64).collect())
+    }
+
+    /// The same with this value of C and no other.
+    pub(super) fn with_strength(&self, c: f64) -> Measure<'a> {
+        self.with_grid(vec![c])
+    }
+
+    fn with_grid(&self, grid: Vec<f64>) -> Measure<'a> {
+        let settings = self.settings.clone().with_grid(grid);
+        Measure { labels: self.labels, splits: self.splits.clone(), settings }
     }
 
     /// Probes embeddings on every split.

@@ -15,6 +15,7 @@ mod measure;
 pub(crate) mod reproduce;
 mod runs;
 mod seeds;
+mod together;
 pub(crate) mod train;
 
 use std::io::Write as _;

@@ -94,13 +94,8 @@ pub(super) fn train(
         if select_every.is_some_and(due) {
             // Looking at a candidate is not training.
             seconds.train += started.elapsed().as_secs_f64();
-            let state = trainer.state();
-            let encoder = state.average.unwrap_or(state.encoder);
-            let trained = Trained { encoder, step: report.step, looks: Vec::new() };
-            let model = match &best {
-                Some((.., best)) => best.at(trained, material)?,
-                None => Model::new(settings, trained, material, "")?,
-            };
+            let before = best.as_ref().map(|(.., model)| model);
+            let model = candidate(&trainer, before, settings, material)?;
             let (rough, nodes) = look.get_or_insert_with(|| {
                 let rough = measure.rough(ROUGH * model.width());
                 let nodes = rough.as_ref().unwrap_or(measure).held_in();
@@ -132,6 +127,22 @@ pub(super) fn train(
     let model = Model::new(settings, trained, material, "")?;
     seconds.embed = started.elapsed().as_secs_f64();
     Ok(Kept { model, validation: None, seconds })
+}
+
+/// The model as it would be if training ended here; `before` is one of the same run, which saves work.
+pub(super) fn candidate(
+    trainer: &Trainer<'_>,
+    before: Option<&Model>,
+    settings: &Settings,
+    material: Material<'_>,
+) -> anyhow::Result<Model> {
+    let state = trainer.state();
+    let encoder = state.average.unwrap_or(state.encoder);
+    let trained = Trained { encoder, step: state.step, looks: Vec::new() };
+    Ok(match before {
+        Some(before) => before.at(trained, material)?,
+        None => Model::new(settings, trained, material, "")?,
+    })
 }
 
 /// What a model's embedding was before the first step: the columns that are learnt, and all of them
@@ -189,7 +200,7 @@ pub(super) fn learnt(
 
 /// Embeddings, a row for each node: zeros for those that are not among `some` where rows can be
 /// had without the whole graph.
-fn embedded(
+pub(super) fn embedded(
     model: &Model,
     material: Material<'_>,
     some: Option<&[u32]>,
@@ -213,7 +224,7 @@ fn embedded(
 }
 
 impl<'a> Ground<'a> {
-    fn material(self, transform: &'a Transform) -> Material<'a> {
+    pub(super) fn material(self, transform: &'a Transform) -> Material<'a> {
         let Ground { adjacency, features, contexts, .. } = self;
         Material { adjacency, features, contexts, transform }
     }

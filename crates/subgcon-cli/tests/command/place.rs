@@ -67,3 +67,34 @@ pub(crate) fn bytes_below(folder: &Path) -> Vec<(String, Vec<u8>)> {
     files.sort();
     files
 }
+
+/// A small graph with communities, words and a split.
+pub(crate) fn small(more: &str) -> Place {
+    let place = Place::new();
+    place.run(&format!(
+        "generate communities --nodes 600 --edges 2400 --feature-width 120 --classes 3 --seed 3 {more} \
+         -o g.graph"
+    ));
+    place
+}
+
+/// Few steps and columns.
+pub(crate) const QUICK: &str =
+    "--steps 30 --batch 100 --width 24 --set features.projection.width=16";
+
+/// Every number of a report but times and memory, which no two runs share.
+pub(crate) fn timeless(mut report: Value) -> Value {
+    fn clear(value: &mut Value) {
+        if let Some(object) = value.as_object_mut() {
+            object.remove("seconds");
+            object.remove("peak_rss_bytes");
+            object.values_mut().for_each(clear);
+        }
+    }
+    clear(&mut report);
+    report
+}
+
+pub(crate) fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}

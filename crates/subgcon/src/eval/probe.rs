@@ -130,10 +130,12 @@ pub struct ProbeReport {
 }
 
 /// What the validation nodes say of embeddings, no test node having been looked at.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Validated {
     /// The chosen c.
     pub c: f64,
+    /// All that were tried, rising.
+    pub tried: Vec<Tried>,
     /// On the validation nodes.
     pub figures: Figures,
 }
@@ -169,7 +171,7 @@ pub fn validate(
         let place = format!("split {}", shown(&split.name));
         refuse(&place, "no validation nodes", "assign some, or draw random splits")
     })?;
-    Ok(Validated { c: fitted.c, figures })
+    Ok(Validated { c: fitted.c, tried: fitted.tried, figures })
 }
 
 /// A [`ProbeReport`], perhaps without test nodes.

@@ -43,7 +43,7 @@ use serde_json::Value;
 use subgcon::config::Settings;
 use subgcon::eval::ProbeSettings;
 
-use super::benchmark::{Plan, Summary, summarise, validated};
+use super::benchmark::{Plan, Select, Summary, summarise, validated};
 use super::eval::SplitArguments;
 use super::figures::Row;
 use super::train::{PresetName, set};
@@ -257,7 +257,8 @@ impl Lab<'_> {
             settings,
             preset: String::new(),
             seeds,
-            select_every: select.then_some(dataset.every()),
+            select: if select { Select::Validation } else { Select::Settings },
+            select_every: dataset.every(),
             baselines: false,
             splits: &SplitArguments::OWN,
             split_seed: 0,
