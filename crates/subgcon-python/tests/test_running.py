@@ -44,7 +44,7 @@ def test_another_thread_runs_while_training(large):
     other.start()
     try:
         started = time.monotonic()
-        SubgCon(n_components=64, max_iter=150, random_state=0, n_jobs=1).fit(large)
+        SubgCon(n_components=64, max_iter=2000, random_state=0, n_jobs=1).fit(large)
         took = time.monotonic() - started
     finally:
         stop.set()
@@ -93,7 +93,7 @@ def test_ctrl_c_does_not_wait_for_work_that_tells_nothing():
 
 
 def test_an_interrupted_training_goes_on_to_the_same_bytes(toy, tmp_path):
-    wanted = SubgCon(n_components=8, max_iter=3000, random_state=0).fit(toy.X, toy.A)
+    wanted = SubgCon(n_components=8, max_iter=8000, random_state=0).fit(toy.X, toy.A)
     model = tmp_path / "mine.model"
 
     def watch(what, done, total, unit, note):
@@ -102,19 +102,19 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(toy, tmp_path):
             os.kill(os.getpid(), signal.SIGINT)
 
     pressed = []
-    learner = SubgCon(n_components=8, max_iter=3000, random_state=0, checkpoint=model, verbose=watch)
+    learner = SubgCon(n_components=8, max_iter=8000, random_state=0, checkpoint=model, verbose=watch)
     with pytest.raises(KeyboardInterrupt):
         learner.fit(toy.X, toy.A)
     assert (tmp_path / "mine.model.training" / "checkpoint.safetensors").exists()
     assert not model.exists()
-    other = SubgCon(n_components=8, max_iter=2999, random_state=0, checkpoint=model)
+    other = SubgCon(n_components=8, max_iter=7999, random_state=0, checkpoint=model)
     with pytest.raises(Exception, match="began with another training.steps .* fit with the settings"):
         other.fit(toy.X, toy.A)
     seen = []
     learner.verbose = lambda what, done, *rest: seen.append(done) if what == "training" else None
     learner.fit(toy.X, toy.A)
     assert learner.embedding_.tobytes() == wanted.embedding_.tobytes()
-    assert np.array_equal(learner.loss_curve_, wanted.loss_curve_) and len(learner.loss_curve_) == 3000
+    assert np.array_equal(learner.loss_curve_, wanted.loss_curve_) and len(learner.loss_curve_) == 8000
     assert not seen or seen[0] >= pressed[0], "it began anew"
     assert not (tmp_path / "mine.model.training").exists()
     assert SubgCon.load(model).transform(toy.X, toy.A).tobytes() == wanted.embedding_.tobytes()
