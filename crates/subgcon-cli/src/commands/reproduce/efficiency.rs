@@ -3,6 +3,11 @@
 //! Every figure comes from a process of its own, which trains on 500 contexts (50 for PPI)
 //! as the paper does.
 
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
 use serde_json::Value;
 
 use super::page::{Page, Table, printed};
@@ -24,12 +29,14 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
                 number(paper::MEGABYTES),
             ]);
         }
+        let folder = lab.arguments.output.join("stores").join("without-contexts");
+        let store = copied(dataset.store.root(), &folder)?;
         for preset in [PresetName::Reference, PresetName::Default] {
             let nodes = dataset.store.adjacency()?.nodes();
             let subgraphs = subgraphs(dataset).min(nodes).to_string();
             let seeds = lab.arguments.seeds.to_string();
             let words = ["--subgraphs", &subgraphs, "--seeds", &seeds].map(str::to_owned);
-            let report = lab.alone(dataset, preset, &words)?;
+            let report = lab.alone(&store, preset, &words)?;
             let seconds = |stage: &str| figure(&report["seconds"][stage], 1.0, 2);
             table.rows.push(vec![
                 dataset.shown.into(),
@@ -40,6 +47,7 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
                 figure(&report["peak_rss_bytes"], 1e-6, 0),
             ]);
         }
+        remove(&folder)?;
     }
     for preset in [PresetName::Reference, PresetName::Default] {
         settings.push((preset.name(), lab.preset(preset)?));
@@ -47,8 +55,7 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
     Ok(Page {
         title: "Tables VI and VII: seconds and memory".into(),
         how: "Seconds of one training (mean over seeds) and the largest size of the whole process, contexts, \
-              embedding and probe included. Contexts that an earlier experiment left are used again, in no \
-              time."
+              embedding and probe included. Contexts of all nodes are found anew."
             .into(),
         tables: vec![table],
         note: "The paper's numbers are from TITAN Xp GPUs, its memory is that of parameters and hidden rows of a \
@@ -58,6 +65,28 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
         settings,
         picture: None,
     })
+}
+
+/// A store in a folder of its own, where no contexts are left from an earlier experiment.
+fn copied(store: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
+    remove(folder)?;
+    let copy = folder.join(store.file_name().context("a store has a name")?);
+    fs::create_dir_all(&copy).with_context(|| format!("{}: cannot be created", copy.display()))?;
+    for entry in fs::read_dir(store).with_context(|| format!("{}", store.display()))? {
+        let file = entry.with_context(|| format!("{}", store.display()))?;
+        fs::copy(file.path(), copy.join(file.file_name()))
+            .with_context(|| format!("{}: cannot be copied", file.path().display()))?;
+    }
+    Ok(copy)
+}
+
+fn remove(folder: &Path) -> anyhow::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("{}: cannot be removed", folder.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Contexts that the paper trains on.

@@ -33,7 +33,7 @@ mod variants;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context as _;
@@ -269,15 +269,10 @@ impl Lab<'_> {
     }
 
     /// `subgcon benchmark` as a process of its own: time and memory of nothing else.
-    fn alone(
-        &self,
-        dataset: &Dataset,
-        preset: PresetName,
-        more: &[String],
-    ) -> anyhow::Result<Value> {
+    fn alone(&self, store: &Path, preset: PresetName, more: &[String]) -> anyhow::Result<Value> {
         let program = std::env::current_exe().context("this program's own file")?;
         let mut command = Command::new(program);
-        command.arg("benchmark").arg(dataset.store.root()).args(["--json", "--no-baselines"]);
+        command.arg("benchmark").arg(store).args(["--json", "--no-baselines"]);
         command.args(["--progress", "never", "--preset", &preset.name()]).args(more);
         for assignment in &self.arguments.set {
             command.args(["--set", assignment]);
@@ -285,7 +280,7 @@ impl Lab<'_> {
         let output = command.output().context("cannot start this program again")?;
         if !output.status.success() {
             let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            anyhow::bail!("{}: {told}", dataset.store.root().display());
+            anyhow::bail!("{}: {told}", store.display());
         }
         serde_json::from_slice(&output.stdout).context("a report in JSON")
     }

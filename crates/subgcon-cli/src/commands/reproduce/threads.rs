@@ -33,7 +33,7 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
                 "--steps".to_owned(),
                 STEPS.to_string(),
             ];
-            let report = lab.alone(dataset, lab.arguments.preset, &words)?;
+            let report = lab.alone(dataset.store.root(), lab.arguments.preset, &words)?;
             let told = "a report has it";
             let seconds = report["seconds"]["train"].as_f64().context(told)?;
             let accuracy = report["accuracy_mean"].as_f64().context(told)?;
