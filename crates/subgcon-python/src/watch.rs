@@ -30,14 +30,21 @@ const LONG: Duration = TICK;
 /// What unwinds a stopped piece of work.
 struct Stopped;
 
-/// How far along work is, what of it has ended since somebody looked, and whether it is to stop.
+/// How far along work is, and whether it is to stop.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     stop: AtomicBool,
     keeps: AtomicBool,
     done: AtomicU64,
-    work: Mutex<Work>,
-    ended: Mutex<Vec<Ended>>,
+    works: Mutex<Works>,
+}
+
+/// What is under way, and what has ended since somebody looked: under one lock, so that what is told
+/// comes in the order in which it was done.
+#[derive(Debug, Default)]
+struct Works {
+    now: Work,
+    ended: Vec<(Work, u64)>,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -47,9 +54,6 @@ struct Work {
     unit: &'static str,
     note: String,
 }
-
-/// A piece of work and how much of it was done.
-type Ended = (Work, u64);
 
 impl Watch {
     /// Whether the work is to stop.
@@ -69,44 +73,33 @@ impl Watch {
         }
     }
 
-    fn work(&self) -> MutexGuard<'_, Work> {
-        self.work.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn ended(&self) -> MutexGuard<'_, Vec<Ended>> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    fn works(&self) -> MutexGuard<'_, Works> {
+        self.works.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks at the interpreter, and tells what has ended and what is under way.
     fn tick(&self, py: Python<'_>, show: Option<&Py<PyAny>>) -> PyResult<()> {
         py.check_signals()?;
-        self.tell_ended(py, show)?;
+        let (mut told, now) = {
+            let mut works = self.works();
+            (std::mem::take(&mut works.ended), (works.now.clone(), self.done.load(Relaxed)))
+        };
+        told.push(now);
+        told.retain(|(work, _)| !work.what.is_empty());
         let Some(show) = show else { return Ok(()) };
-        let (work, done) = (self.work().clone(), self.done.load(Relaxed));
-        if work.what.is_empty() {
-            return Ok(());
-        }
-        tell(py, show, work, done)
+        told.into_iter().try_for_each(|(work, done)| {
+            let Work { what, total, unit, note } = work;
+            show.call1(py, (what, done, total, unit, note)).map(drop)
+        })
     }
-
-    /// Tells the end of each piece of work, of those also that were too short for a tick.
-    fn tell_ended(&self, py: Python<'_>, show: Option<&Py<PyAny>>) -> PyResult<()> {
-        let ended = std::mem::take(&mut *self.ended());
-        let Some(show) = show else { return Ok(()) };
-        ended.into_iter().try_for_each(|(work, done)| tell(py, show, work, done))
-    }
-}
-
-fn tell(py: Python<'_>, show: &Py<PyAny>, work: Work, done: u64) -> PyResult<()> {
-    let Work { what, total, unit, note } = work;
-    show.call1(py, (what, done, total, unit, note)).map(drop)
 }
 
 impl Progress for Watch {
     fn begin(&self, what: &str, total: u64, unit: &'static str) {
         self.go_on();
+        let mut works = self.works();
         self.done.store(0, Relaxed);
-        *self.work() = Work { what: what.to_owned(), total, unit, note: String::new() };
+        works.now = Work { what: what.to_owned(), total, unit, note: String::new() };
     }
 
     fn advance(&self, amount: u64) {
@@ -115,18 +108,19 @@ impl Progress for Watch {
     }
 
     fn note(&self, words: &str) {
-        words.clone_into(&mut self.work().note);
+        words.clone_into(&mut self.works().now.note);
     }
 
     fn end(&self) {
-        let work = std::mem::take(&mut *self.work());
-        self.ended().push((work, self.done.load(Relaxed)));
+        let mut works = self.works();
+        let ended = (std::mem::take(&mut works.now), self.done.load(Relaxed));
+        works.ended.push(ended);
     }
 }
 
 /// Runs work on `jobs` threads (all cores where nothing is said), watched by `show`: called
-/// with what is done, how much of it, of how much, in what, and a note. It is told the end of
-/// each piece of work, however short.
+/// with what is done, how much of it, of how much, in what, and a note. Where all goes well it is
+/// told the end of each piece of work, however short.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     jobs: Option<usize>,
@@ -148,9 +142,9 @@ pub(crate) fn run<T: Send + 'static>(
         // Nobody may be waiting any more.
         let _ = answer.send(done);
     });
-    let (looked, show) = (&watch, show.as_ref());
-    match py.detach(move || wait(looked, &waiting, show))? {
-        Ok(Ok(answer)) => watch.tell_ended(py, show).map(|()| answer),
+    let (seen, show) = (&watch, show.as_ref());
+    match py.detach(move || wait(seen, &waiting, show))? {
+        Ok(Ok(answer)) => watch.tick(py, show).map(|()| answer),
         Ok(Err(error)) => Err(raised(error)),
         Err(panic) => resume_unwind(panic),
     }

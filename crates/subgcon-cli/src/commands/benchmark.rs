@@ -69,8 +69,9 @@ pub(super) enum Select {
     /// fall, training goes on until the settings' number of steps has brought nothing better
     /// (five times that number at most)
     Validation,
-    /// One step and one C for all runs, those with the best mean accuracy on the validation nodes: uses labels.
-    /// --steps says how far is looked
+    /// One step and one C for all runs, those with the best mean accuracy on the validation nodes: uses
+    /// labels. --steps says how far is looked; where the rate falls, the step is one of that schedule.
+    /// Rows that cost nothing have a C for each split
     ValidationMean,
 }
 
@@ -85,6 +86,9 @@ pub(super) struct Summary {
     pub(super) preset: String,
     pub(super) seeds: u64,
     pub(super) select: Select,
+    /// The steps of the settings.
+    #[serde(skip)]
+    steps: u64,
     pub(super) metric: &'static str,
     pub(super) splits: usize,
     /// Values of C to choose from, where they were given.
@@ -172,7 +176,7 @@ pub(super) fn summarise(
             Select::ValidationMean => Some(plan.agreed(ground, measure, progress)?),
             Select::Settings | Select::Validation => None,
         };
-        let all = plan.each(ground, progress, |settings, transform| {
+        let all = plan.each(&plan.called, ground, progress, |settings, transform| {
             let (run, model) = match &agreed {
                 Some((step, measure)) => learn_until(*step, settings, transform, ground, measure)?,
                 None => learn(settings, transform, ground, measure, plan.own_every())?,
@@ -206,6 +210,7 @@ pub(super) fn summarise(
             preset: plan.preset.clone(),
             seeds: plan.seeds,
             select: plan.select,
+            steps: plan.settings.training.steps,
             metric: metric(measure.labels),
             splits: measure.splits.len(),
             strengths: plan.given.clone(),
@@ -218,7 +223,7 @@ pub(super) fn summarise(
 /// The figure that candidates are chosen by, mean over runs: no test node is looked at.
 pub(super) fn validated(store: &Store, plan: &Plan<'_>, progress: &Bars) -> anyhow::Result<f64> {
     on_ground(store, plan, progress, |ground, measure| {
-        let figures = plan.each(ground, progress, |settings, transform| {
+        let figures = plan.each(&plan.called, ground, progress, |settings, transform| {
             let kept = train(settings, transform, ground, measure, plan.own_every())?;
             let figure = kept.validation.context("no validation nodes choose a step")?;
             Ok((figure, figure))
@@ -277,24 +282,26 @@ impl Plan<'_> {
         measure: &Measure<'m>,
         progress: &Bars,
     ) -> anyhow::Result<(u64, Measure<'m>)> {
-        let looked = self.each(ground, progress, |settings, transform| {
+        let called = format!("{}, looking at candidates", self.called);
+        let looked = self.each(&called, ground, progress, |settings, transform| {
             let found = candidates(settings, transform, ground, measure, self.select_every)?;
             Ok((most(&found), found))
         })?;
         let looked: Vec<_> = looked.into_iter().map(|(found, _)| found).collect();
-        let Agreed { step, strength } = agreed(&looked)?;
-        Ok((step, measure.with_strength(measure.strengths()[strength])))
+        let Agreed { step, c } = agreed(&looked);
+        Ok((step, measure.with_strength(c)))
     }
 
     /// A run for each seed, with the settings' own seed and the transform that belongs to it, whose
     /// seconds come along. `one` gives what it found and a figure to show.
     fn each<R: Send>(
         &self,
+        called: &str,
         ground: Ground<'_>,
         progress: &Bars,
         one: impl Fn(&Settings, &Transform) -> anyhow::Result<(f64, R)> + Sync,
     ) -> anyhow::Result<Vec<(R, f64)>> {
-        progress.begin(&self.called, self.seeds, "runs");
+        progress.begin(called, self.seeds, "runs");
         let shown = Mutex::new(Vec::new());
         let enough = enough(ground.adjacency.nodes());
         let runs = each_seed(self.seeds, self.at_once, enough, |seed| {
@@ -396,7 +403,8 @@ pub(super) fn text(summary: &Summary) -> String {
     if let (Select::ValidationMean, [step, ..], [c, ..]) =
         (summary.select, &row.steps[..], &row.c[..])
     {
-        text += &format!("chosen for all runs: step {step}, C = {}\n", short(*c));
+        let c = short(*c);
+        text += &format!("chosen for all runs, of {} steps: step {step}, C = {c}\n", summary.steps);
     }
     text
 }

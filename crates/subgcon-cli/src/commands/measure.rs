@@ -16,6 +16,13 @@ pub(super) struct Measure<'a> {
     pub(super) settings: ProbeSettings,
 }
 
+/// What validation nodes say of one value of C.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ByStrength {
+    pub(super) c: f64,
+    pub(super) figure: f64,
+}
+
 /// Nodes of each part of a split that a rough look takes, for each column of an embedding: with
 /// fewer rows a probe does not know the curvature before it starts (`logistic.rs`), which makes
 /// it slower than with many.
@@ -75,27 +82,29 @@ impl<'a> Measure<'a> {
         Ok((mean(&figures), c))
     }
 
-    /// Values of C that all embeddings are probed with, one after another, rising: those above the grid are
-    /// tried for some of them only.
-    pub(super) fn strengths(&self) -> Vec<f64> {
-        let mut strengths = self.settings.grid.clone();
-        strengths.sort_by(f64::total_cmp);
-        strengths
-    }
-
-    /// Mean figure on the validation nodes for each of [`Measure::strengths`].
+    /// Mean figure on the validation nodes by value of C, rising. All of them are tried, also those
+    /// above the grid.
     pub(super) fn validated_by_strength(
         &self,
         embeddings: &Matrix<f32>,
-    ) -> anyhow::Result<Vec<f64>> {
-        let settings = self.settings.clone().with_grid(self.strengths());
-        let mut sums = vec![0.0; settings.grid.len()];
+    ) -> anyhow::Result<Vec<ByStrength>> {
+        let settings = &self.settings;
+        let all = [&settings.grid[..], &settings.further].concat();
+        let settings = settings.clone().with_grid(all);
+        let mut sums: Vec<ByStrength> = Vec::new();
         for split in &self.splits {
             let found = validate(embeddings, self.labels, split, &settings)?;
-            let figures = found.tried.iter().filter_map(|tried| tried.validation);
-            sums.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
+            let figures = found.tried.iter().map(|tried| ByStrength {
+                c: tried.c,
+                figure: tried.validation.unwrap_or(0.0) / self.splits.len() as f64,
+            });
+            if sums.is_empty() {
+                sums = figures.collect();
+            } else {
+                sums.iter_mut().zip(figures).for_each(|(sum, by)| sum.figure += by.figure);
+            }
         }
-        Ok(sums.iter().map(|sum| sum / self.splits.len() as f64).collect())
+        Ok(sums)
     }
 
     /// The same with this value of C and no other.

@@ -45,9 +45,9 @@ class Bar:
 
     def close(self) -> None:
         """Takes the bar away."""
-        if self._bar is False and self._width:
+        if self._bar is False:
             print("\r" + " " * self._width + "\r", end="", file=sys.stderr, flush=True)
-        elif self._bar:
+        elif self._bar is not None:  # tqdm refuses to say whether a bar of unknown length is true.
             self._bar.close()
         self._what, self._bar, self._width = None, None, 0
 
