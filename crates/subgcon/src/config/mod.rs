@@ -361,8 +361,8 @@ pub struct BlockSettings {
     /// It has columns only where the features of the training graph are mostly noise.
     pub noisy_only: bool,
     /// It weighs √(c / this) of its weight where features have c columns and that are fewer than
-    /// this; 0: its weight whatever they have. Hundreds of learnt functions of a few numbers say little that
-    /// these do not.
+    /// this; 0: its weight whatever they have. Hundreds of functions of a few numbers say little that
+    /// these do not, and of a few numbers a direction leaves out most.
     pub few_columns: usize,
 }
 

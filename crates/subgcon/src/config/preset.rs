@@ -65,7 +65,7 @@ impl Preset {
                 let block = |source, weight| BlockSettings {
                     source,
                     unit_rows: source == Source::Encoder,
-                    few_columns: if source == Source::Encoder { 32 } else { 0 },
+                    few_columns: 32,
                     smoothing: Some(pagerank),
                     center: true,
                     norm: Some(1.0),
@@ -83,10 +83,15 @@ impl Preset {
                     smoothing: Some(Smoothing::PageRank { steps: 30, restart: 0.05 }),
                     center: false,
                     norm: None,
+                    few_columns: 0,
                     ..block(Source::Projected, 6.0)
                 };
-                let own =
-                    BlockSettings { smoothing: None, unlike: true, ..block(Source::Own, 1.0) };
+                let own = BlockSettings {
+                    smoothing: None,
+                    unlike: true,
+                    few_columns: 0,
+                    ..block(Source::Own, 1.0)
+                };
                 // Where features say little by themselves, much of them together.
                 let random = BlockSettings {
                     smoothing: Some(Smoothing::Walk { steps: 1 }),
