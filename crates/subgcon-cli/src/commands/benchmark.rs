@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use subgcon::config::Settings;
+use subgcon::config::{Decay, Settings};
 use subgcon::error::shown;
 use subgcon::eval::ProbeSettings;
 use subgcon::io::contexts::ContextTable;
@@ -23,7 +23,7 @@ use super::measure::Measure;
 use super::runs::{Ground, each_free_row, learn, train};
 use super::seeds::each_seed;
 use super::tell;
-use super::together::{Agreed, agreed, candidates, learn_until, most};
+use super::together::{Agreed, agreed, candidates, learn_until, looked, most};
 use super::train::{Chosen, features};
 use crate::STACK;
 use crate::format::{bytes, percent, short};
@@ -65,14 +65,31 @@ pub(crate) struct Arguments {
 pub(super) enum Select {
     /// Whatever the settings say, without labels
     Settings,
-    /// Accuracy on the validation nodes, as the paper does: uses labels. Where the rate does not
-    /// fall, training goes on until the settings' number of steps has brought nothing better
-    /// (five times that number at most)
+    /// Accuracy on the validation nodes: uses labels. Where the rate falls, each run keeps its best
+    /// step (validation-each); where it does not, nothing ends a run, and its length is chosen for all
+    /// runs (validation-mean)
     Validation,
+    /// Each run keeps the step with the best accuracy on the validation nodes: uses labels. Where the
+    /// rate does not fall, training goes on until the settings' number of steps has brought nothing
+    /// better (five times that number at most), as the paper's patience does
+    ValidationEach,
     /// One step and one C for all runs, those with the best mean accuracy on the validation nodes: uses
-    /// labels. --steps says how far is looked; where the rate falls, the step is one of that schedule.
-    /// Rows that cost nothing have a C for each split
+    /// labels. Where the rate falls, the step is one of that schedule; where it does not, three times
+    /// the settings' number of steps are looked at (of all validation nodes with every C: where nodes
+    /// have several classes, minutes a run; --select-every 20 takes a quarter of that). Rows that cost
+    /// nothing have a C for each split
     ValidationMean,
+}
+
+impl Select {
+    /// Who chooses with these settings: never `Validation` itself.
+    fn resolved(self, settings: &Settings) -> Select {
+        match (self, settings.optimizer.decay) {
+            (Select::Validation, Decay::None) => Select::ValidationMean,
+            (Select::Validation, Decay::Cosine | Decay::Linear) => Select::ValidationEach,
+            _ => self,
+        }
+    }
 }
 
 /// Nodes for each thread, at the least: of a small graph no step is long enough to be shared.
@@ -86,9 +103,9 @@ pub(super) struct Summary {
     pub(super) preset: String,
     pub(super) seeds: u64,
     pub(super) select: Select,
-    /// The steps of the settings.
+    /// Steps that were looked at where all runs have the same, and then they do.
     #[serde(skip)]
-    steps: u64,
+    looked: Option<u64>,
     pub(super) metric: &'static str,
     pub(super) splits: usize,
     /// Values of C to choose from, where they were given.
@@ -172,9 +189,9 @@ pub(super) fn summarise(
 ) -> anyhow::Result<Summary> {
     on_ground(store, plan, progress, |ground, measure| {
         let first = OnceLock::new();
-        let agreed = match plan.select {
+        let agreed = match plan.select.resolved(plan.settings) {
             Select::ValidationMean => Some(plan.agreed(ground, measure, progress)?),
-            Select::Settings | Select::Validation => None,
+            _ => None,
         };
         let all = plan.each(&plan.called, ground, progress, |settings, transform| {
             let (run, model) = match &agreed {
@@ -210,7 +227,7 @@ pub(super) fn summarise(
             preset: plan.preset.clone(),
             seeds: plan.seeds,
             select: plan.select,
-            steps: plan.settings.training.steps,
+            looked: agreed.as_ref().map(|_| looked(plan.settings).training.steps),
             metric: metric(measure.labels),
             splits: measure.splits.len(),
             strengths: plan.given.clone(),
@@ -272,7 +289,8 @@ fn on_ground<R>(
 impl Plan<'_> {
     /// Steps between two candidates where each run chooses one for itself.
     fn own_every(&self) -> Option<u64> {
-        (self.select == Select::Validation).then_some(self.select_every)
+        let each = self.select.resolved(self.settings) == Select::ValidationEach;
+        each.then_some(self.select_every)
     }
 
     /// The step that all runs agree on, and what measures by the C that they do.
@@ -338,12 +356,12 @@ pub(super) fn text(summary: &Summary) -> String {
                 format!("C chosen from {} on validation nodes", some.join(", "))
             }
         },
-        match (summary.select, &summary.strengths[..]) {
-            (Select::ValidationMean, [_]) => ", one step for all runs chosen on validation nodes",
-            (Select::ValidationMean, _) => ", one for all runs, and so is the step",
-            (Select::Validation, [_]) => ", the step chosen on validation nodes",
-            (Select::Validation, _) => ", and so is the step",
-            _ => "",
+        match (summary.select, summary.looked, &summary.strengths[..]) {
+            (Select::Settings, ..) => "",
+            (_, Some(_), [_]) => ", one step for all runs chosen on validation nodes",
+            (_, Some(_), _) => ", one for all runs, and so is the step",
+            (_, None, [_]) => ", the step chosen on validation nodes",
+            (_, None, _) => ", and so is the step",
         }
     );
     let head = format!("{} %", summary.metric.replace('_', "-"));
@@ -400,11 +418,9 @@ pub(super) fn text(summary: &Summary) -> String {
     }
     text += "\n";
     let row = &summary.row;
-    if let (Select::ValidationMean, [step, ..], [c, ..]) =
-        (summary.select, &row.steps[..], &row.c[..])
-    {
+    if let (Some(looked), [step, ..], [c, ..]) = (summary.looked, &row.steps[..], &row.c[..]) {
         let c = short(*c);
-        text += &format!("chosen for all runs, of {} steps: step {step}, C = {c}\n", summary.steps);
+        text += &format!("chosen for all runs, of {looked} steps: step {step}, C = {c}\n");
     }
     text
 }

@@ -8,7 +8,7 @@
 
 use std::time::Instant;
 
-use subgcon::config::Settings;
+use subgcon::config::{Decay, Settings};
 use subgcon::model::Model;
 use subgcon::train::Trainer;
 use subgcon::transform::Transform;
@@ -30,8 +30,21 @@ pub(super) struct Agreed {
     pub(super) c: f64,
 }
 
+/// How many times the settings' steps are looked at where the rate does not fall.
+const LOOKED: u64 = 3;
+
 /// Mean figures that differ by less are the same: in which order they are added says nothing.
 const SAME: f64 = 1e-9;
+
+/// The settings with as many steps as are looked at. A run with a constant rate has no end of its own:
+/// the settings' number is one that is good without labels, and the best may be beyond it.
+pub(super) fn looked(settings: &Settings) -> Settings {
+    let mut looked = settings.clone();
+    if settings.optimizer.decay == Decay::None {
+        looked.training.steps = settings.training.steps.saturating_mul(LOOKED);
+    }
+    looked
+}
 
 /// The candidates of one run, every so many steps and after the last one, or the one that is not
 /// trained. No test node is looked at.
@@ -51,10 +64,11 @@ pub(super) fn candidates(
         let by_strength = measure.validated_by_strength(&rows)?;
         Ok(Candidate { step: model.provenance.step, by_strength })
     };
-    let mut trainer = Trainer::new(settings, material)?;
+    let looked = looked(settings);
+    let mut trainer = Trainer::new(&looked, material)?;
     let mut candidates = Vec::new();
     while let Some(report) = trainer.advance()? {
-        if report.step == settings.training.steps || report.step.is_multiple_of(every) {
+        if report.step == looked.training.steps || report.step.is_multiple_of(every) {
             candidates.push(look(&trainer)?);
         }
     }
@@ -99,7 +113,8 @@ pub(super) fn learn_until(
 ) -> anyhow::Result<(Run, Model)> {
     let material = ground.material(transform);
     let started = Instant::now();
-    let mut trainer = Trainer::new(settings, material)?;
+    let looked = looked(settings);
+    let mut trainer = Trainer::new(&looked, material)?;
     while trainer.advance()?.is_some_and(|report| report.step < step) {}
     let train = started.elapsed().as_secs_f64();
     let started = Instant::now();

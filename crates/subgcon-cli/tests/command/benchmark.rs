@@ -124,7 +124,7 @@ fn a_step_chosen_by_validation_is_at_least_as_good_there_as_the_last() {
 fn a_constant_rate_goes_on_while_candidates_get_better() {
     let place = small("");
     let words = "benchmark g.graph --seeds 2 --no-baselines --batch 100 --width 24 --rate 1e-4 \
-                 --preset reference --select validation --select-every 4 --json";
+                 --preset reference --select validation-each --select-every 4 --json";
     let chosen = |more: &str| {
         let report = place.json(&format!("{words} {more}"));
         let steps = report["steps"].as_array().unwrap().clone();
@@ -149,13 +149,14 @@ fn one_step_and_one_c_for_all_runs_are_the_best_in_the_mean() {
                  --preset reference --json";
     let strengths = [0.01, 0.1, 1.0, 10.0];
     let chosen = place.json(&format!(
-        "{words} --steps 7 --select validation-mean --select-every 3 --strength 1,0.1,10,0.01"
+        "{words} --steps 7 --select validation-mean --select-every 4 --strength 1,0.1,10,0.01"
     ));
     assert_eq!(chosen["select"], "validation-mean");
-    // Every step and C by itself: with a constant rate a short run is the beginning of a long one.
+    // Every step and C by itself: with a constant rate a short run is the beginning of a long one, and
+    // three times its steps are looked at.
     let mut best = (0.0, 0, 0.0, Value::Null);
     let mut others = 0;
-    for steps in [3, 6, 7] {
+    for steps in [4, 8, 12, 16, 20, 21] {
         for (at, c) in strengths.into_iter().enumerate() {
             let report = place.json(&format!("{words} --steps {steps} --strength {c}"));
             let figure = number(&report["validation_mean"]);
@@ -182,7 +183,7 @@ fn one_step_and_one_c_for_all_runs_are_the_best_in_the_mean() {
         told.contains("C chosen on validation nodes, one for all runs, and so is the step"),
         "{told}"
     );
-    assert!(told.contains("chosen for all runs, of 2 steps: step 2, C = "), "{told}");
+    assert!(told.contains("chosen for all runs, of 6 steps: step "), "{told}");
     // What is not trained is its only candidate; and several splits have one step and one C, too.
     for more in ["--preset default --steps 0", "--random 3 --steps 4"] {
         let words = format!("{words} --strength 1 {more}").replace("--preset reference", "");
@@ -193,6 +194,27 @@ fn one_step_and_one_c_for_all_runs_are_the_best_in_the_mean() {
         for field in ["steps", "c", "accuracy_mean", "accuracy_std", "validation_mean"] {
             assert_eq!(last[field], chosen[field], "{field}, {more}");
         }
+    }
+}
+
+#[test]
+fn validation_chooses_for_all_runs_where_the_rate_is_constant_and_for_each_where_it_falls() {
+    let place = small("");
+    let words = "benchmark g.graph --seeds 2 --no-baselines --batch 100 --width 8 --rate 0.02 --steps 6 \
+                 --select-every 1 --json";
+    for (more, same, other) in [
+        ("--preset reference", "validation-mean", "validation-each"),
+        ("--preset default", "validation-each", "validation-mean"),
+        ("--preset default --set optimizer.decay=linear", "validation-each", "validation-mean"),
+        ("--preset default --set optimizer.decay=none", "validation-mean", "validation-each"),
+    ] {
+        let [chosen, same, other] = ["validation", same, other].map(|select| {
+            let mut report = timeless(place.json(&format!("{words} {more} --select {select}")));
+            assert_eq!(report["select"].take(), select);
+            report
+        });
+        assert_eq!(chosen, same, "{more}");
+        assert_ne!(chosen, other, "{more}: nothing tells the two apart");
     }
 }
 

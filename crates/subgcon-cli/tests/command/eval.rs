@@ -230,8 +230,8 @@ fn several_classes_a_node_are_measured_by_micro_f1() {
     // is kept is measured on all, as if training had ended there.
     let words = "benchmark g.graph --seeds 1 --structural --no-baselines --preset reference --width 4 \
                  --batch 30 --json";
-    let chosen =
-        place.json(&format!("{words} --steps 6 --select validation --select-every 2 --threads 1"));
+    let chosen = place
+        .json(&format!("{words} --steps 6 --select validation-each --select-every 2 --threads 1"));
     let step = number(&chosen["steps"][0]);
     assert!(step >= 2.0 && step % 2.0 == 0.0, "{chosen}");
     let ended = place.json(&format!("{words} --steps {step}"));

@@ -257,7 +257,7 @@ impl Lab<'_> {
             settings,
             preset: String::new(),
             seeds,
-            select: if select { Select::Validation } else { Select::Settings },
+            select: if select { Select::ValidationEach } else { Select::Settings },
             select_every: dataset.every(),
             baselines: false,
             splits: &SplitArguments::OWN,
