@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use subgcon::config::{Decay, Settings};
+use subgcon::config::{Decay, Settings, Stopping};
 use subgcon::error::shown;
 use subgcon::eval::ProbeSettings;
 use subgcon::io::contexts::ContextTable;
@@ -36,10 +36,12 @@ pub(crate) struct Arguments {
     /// Runs, with the seeds S, S + 1, … (S = 0, or what --seed says)
     #[arg(long, default_value_t = 20)]
     seeds: u64,
-    /// What chooses the step whose parameters are kept
+    /// What chooses the step whose parameters are kept: the settings, without labels, or validation
+    /// nodes (--help says how)
     #[arg(long, default_value = "settings")]
-    select: Select,
-    /// Steps between two candidates, where validation nodes choose
+    select: Chooser,
+    /// Steps between two candidates, where validation nodes choose. With validation-mean, where nodes
+    /// have several classes, looking at them takes minutes a run, and with 20 a quarter of that
     #[arg(long, value_name = "STEPS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     select_every: u64,
     /// Leave the rows out that cost nothing
@@ -59,35 +61,43 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// What chooses the step whose parameters are kept.
-#[derive(Debug, Clone, Copy, PartialEq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Select {
+/// What chooses the step whose parameters are kept, as it is asked for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Chooser {
     /// Whatever the settings say, without labels
     Settings,
-    /// Accuracy on the validation nodes: uses labels. Where the rate falls, each run keeps its best
-    /// step (validation-each); where it does not, nothing ends a run, and its length is chosen for all
-    /// runs (validation-mean)
+    /// Validation nodes: validation-each where the rate falls (preset default), validation-mean
+    /// where it is constant and nothing ends a run (presets reference and paper)
     Validation,
-    /// Each run keeps the step with the best accuracy on the validation nodes: uses labels. Where the
-    /// rate does not fall, training goes on until the settings' number of steps has brought nothing
-    /// better (five times that number at most), as the paper's patience does
+    /// Each run keeps the step with the best accuracy on the validation nodes. With a constant rate
+    /// training goes on until the settings' number of steps has brought nothing better (five times
+    /// that number at most), as the paper's patience does
     ValidationEach,
-    /// One step and one C for all runs, those with the best mean accuracy on the validation nodes: uses
-    /// labels. Where the rate falls, the step is one of that schedule; where it does not, three times
-    /// the settings' number of steps are looked at (of all validation nodes with every C: where nodes
-    /// have several classes, minutes a run; --select-every 20 takes a quarter of that). Rows that cost
-    /// nothing have a C for each split
+    /// One step and one C for all runs, those with the best mean accuracy on the validation nodes.
+    /// With a constant rate three times the settings' number of steps are looked at; where the rate
+    /// falls, the step is one of that schedule. Rows that cost nothing have a C for each split
     ValidationMean,
 }
 
-impl Select {
-    /// Who chooses with these settings: never `Validation` itself.
-    fn resolved(self, settings: &Settings) -> Select {
+/// What chooses the step whose parameters are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Select {
+    Settings,
+    ValidationEach,
+    ValidationMean,
+}
+
+impl Chooser {
+    fn select(self, settings: &Settings) -> Select {
         match (self, settings.optimizer.decay) {
-            (Select::Validation, Decay::None) => Select::ValidationMean,
-            (Select::Validation, Decay::Cosine | Decay::Linear) => Select::ValidationEach,
-            _ => self,
+            (Chooser::Settings, _) => Select::Settings,
+            (Chooser::ValidationEach, _) | (Chooser::Validation, Decay::Cosine | Decay::Linear) => {
+                Select::ValidationEach
+            }
+            (Chooser::ValidationMean, _) | (Chooser::Validation, Decay::None) => {
+                Select::ValidationMean
+            }
         }
     }
 }
@@ -103,9 +113,8 @@ pub(super) struct Summary {
     pub(super) preset: String,
     pub(super) seeds: u64,
     pub(super) select: Select,
-    /// Steps that were looked at where all runs have the same, and then they do.
-    #[serde(skip)]
-    looked: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chosen_for_all: Option<ChosenForAll>,
     pub(super) metric: &'static str,
     pub(super) splits: usize,
     /// Values of C to choose from, where they were given.
@@ -114,6 +123,16 @@ pub(super) struct Summary {
     #[serde(flatten)]
     pub(super) row: Row,
     pub(super) baselines: BTreeMap<String, Baseline>,
+}
+
+/// How all runs came to have one step and one C.
+#[derive(Debug, Serialize)]
+struct ChosenForAll {
+    steps_looked_at: u64,
+    /// Of all runs together; those of a run do not count them.
+    seconds: f64,
+    /// The step is the last that was looked at, and not the end of a schedule.
+    later_may_be_better: bool,
 }
 
 /// A row that costs nothing, with the fields of a summary.
@@ -155,7 +174,7 @@ pub(crate) fn run(arguments: &Arguments, told: bool, progress: &Bars) -> anyhow:
         settings: &settings,
         preset: arguments.chosen.preset_name(),
         seeds: arguments.seeds,
-        select: arguments.select,
+        select: arguments.select.select(&settings),
         select_every: arguments.select_every,
         baselines: !arguments.no_baselines,
         splits: &arguments.splits,
@@ -189,9 +208,19 @@ pub(super) fn summarise(
 ) -> anyhow::Result<Summary> {
     on_ground(store, plan, progress, |ground, measure| {
         let first = OnceLock::new();
-        let agreed = match plan.select.resolved(plan.settings) {
-            Select::ValidationMean => Some(plan.agreed(ground, measure, progress)?),
-            _ => None,
+        let (started, mut chosen_for_all) = (Instant::now(), None);
+        let agreed = match plan.select {
+            Select::Settings | Select::ValidationEach => None,
+            Select::ValidationMean => {
+                let agreed = plan.agreed(ground, measure, progress)?;
+                let steps = looked(plan.settings).training.steps;
+                chosen_for_all = Some(ChosenForAll {
+                    steps_looked_at: steps,
+                    seconds: started.elapsed().as_secs_f64(),
+                    later_may_be_better: agreed.0 == steps && steps > plan.settings.training.steps,
+                });
+                Some(agreed)
+            }
         };
         let all = plan.each(&plan.called, ground, progress, |settings, transform| {
             let (run, model) = match &agreed {
@@ -227,7 +256,7 @@ pub(super) fn summarise(
             preset: plan.preset.clone(),
             seeds: plan.seeds,
             select: plan.select,
-            looked: agreed.as_ref().map(|_| looked(plan.settings).training.steps),
+            chosen_for_all,
             metric: metric(measure.labels),
             splits: measure.splits.len(),
             strengths: plan.given.clone(),
@@ -259,6 +288,11 @@ fn on_ground<R>(
     if plan.seeds == 0 {
         anyhow::bail!("--seeds = 0: run at least one");
     }
+    if plan.select != Select::Settings && plan.settings.training.stopping != Stopping::Never {
+        anyhow::bail!(
+            "training.stopping: validation nodes choose the step here (--select); leave one of the two out"
+        );
+    }
     let labels = labels(store)?;
     let measure = Measure {
         labels,
@@ -289,8 +323,7 @@ fn on_ground<R>(
 impl Plan<'_> {
     /// Steps between two candidates where each run chooses one for itself.
     fn own_every(&self) -> Option<u64> {
-        let each = self.select.resolved(self.settings) == Select::ValidationEach;
-        each.then_some(self.select_every)
+        (self.select == Select::ValidationEach).then_some(self.select_every)
     }
 
     /// The step that all runs agree on, and what measures by the C that they do.
@@ -331,9 +364,25 @@ impl Plan<'_> {
             shown.push(figure);
             progress.note(&percent(mean(&shown)));
             Ok((run, seconds))
-        })?;
+        });
         progress.end();
-        Ok(runs)
+        runs
+    }
+}
+
+impl ChosenForAll {
+    /// A line for people; `c`: C was chosen, too.
+    fn text(&self, row: &Row, c: bool) -> String {
+        let step = row.steps.first().copied().unwrap_or_default();
+        let mut text =
+            format!("chosen for all runs, of {} steps: step {step}", self.steps_looked_at);
+        if self.later_may_be_better {
+            text += ", the last (later ones may be better: more --steps)";
+        }
+        if let (true, Some(&c)) = (c, row.c.first()) {
+            text += &format!(", C = {}", short(c));
+        }
+        text + &format!("; choosing took {:.1} s for all runs together\n", self.seconds)
     }
 }
 
@@ -356,12 +405,14 @@ pub(super) fn text(summary: &Summary) -> String {
                 format!("C chosen from {} on validation nodes", some.join(", "))
             }
         },
-        match (summary.select, summary.looked, &summary.strengths[..]) {
-            (Select::Settings, ..) => "",
-            (_, Some(_), [_]) => ", one step for all runs chosen on validation nodes",
-            (_, Some(_), _) => ", one for all runs, and so is the step",
-            (_, None, [_]) => ", the step chosen on validation nodes",
-            (_, None, _) => ", and so is the step",
+        match (summary.select, &summary.strengths[..]) {
+            (Select::Settings, _) => "",
+            (Select::ValidationEach, [_]) => ", the step chosen on validation nodes",
+            (Select::ValidationEach, _) => ", and so is the step",
+            (Select::ValidationMean, [_]) => {
+                ", one step for all learnt runs chosen on validation nodes"
+            }
+            (Select::ValidationMean, _) => ", one for all learnt runs, and so is the step",
         }
     );
     let head = format!("{} %", summary.metric.replace('_', "-"));
@@ -417,10 +468,8 @@ pub(super) fn text(summary: &Summary) -> String {
         text += &format!("; peak memory {}", bytes(peak));
     }
     text += "\n";
-    let row = &summary.row;
-    if let (Some(looked), [step, ..], [c, ..]) = (summary.looked, &row.steps[..], &row.c[..]) {
-        let c = short(*c);
-        text += &format!("chosen for all runs, of {looked} steps: step {step}, C = {c}\n");
+    if let Some(chosen) = &summary.chosen_for_all {
+        text += &chosen.text(&summary.row, summary.strengths.len() != 1);
     }
     text
 }

@@ -159,6 +159,8 @@ impl<'a> Measure<'a> {
 
 #[cfg(test)]
 mod tests {
+    use subgcon::rng::Stream;
+
     use super::*;
 
     #[test]
@@ -175,6 +177,44 @@ mod tests {
         assert_eq!(grid(&[0.1, 0.1]), [0.1, 1.0]);
         assert_eq!(grid(&[100.0]), [10.0, 100.0]);
         assert_eq!(grid(&[0.1, 100.0]), [0.1, 1.0, 10.0, 100.0]);
+    }
+
+    #[test]
+    fn validated_by_strength_tells_the_same_of_each_c_as_a_probe_with_that_c_alone() {
+        let nodes = 60;
+        let mut stream = Stream::new(7, "values", 0);
+        let values = (0..nodes * 3).map(|_| stream.unit() as f32).collect();
+        let embeddings = Matrix::of(nodes, 3, values);
+        let splits: Vec<Split> = [0, 1]
+            .map(|shift| {
+                let roles = [Role::Train, Role::Validation, Role::Test].map(|role| role as u8);
+                let roles = (0..nodes).map(|node| roles[(node + shift) % 3]).collect();
+                Split { name: shift.to_string(), roles }
+            })
+            .into();
+        let upper = |node: usize, column: usize| embeddings.row(node)[column] > 0.5;
+        let names: Vec<_> = (0..nodes).map(|node| if upper(node, 0) { "a" } else { "b" }).collect();
+        let single = Labels::from_names(&names.into_iter().map(Some).collect::<Vec<_>>());
+        let members: Vec<u8> =
+            (0..nodes).flat_map(|node| [0, 1].map(|at| u8::from(upper(node, at)))).collect();
+        let several =
+            Labels::Multi { members: members.into(), names: vec!["a".into(), "b".into()] };
+        for labels in [&single, &several] {
+            let settings = ProbeSettings {
+                grid: vec![0.01, 1.0],
+                further: vec![100.0, 1000.0],
+                ..Default::default()
+            };
+            let measure = Measure { labels, splits: splits.clone(), settings };
+            let all = measure.validated_by_strength(&embeddings).unwrap();
+            let tried: Vec<f64> = all.iter().map(|by| by.c).collect();
+            assert_eq!(tried, [0.01, 1.0, 100.0, 1000.0]);
+            assert!(all[0].figure < all[3].figure);
+            for by in all {
+                let (alone, c) = measure.with_strength(by.c).validated(&embeddings).unwrap();
+                assert!((by.figure - alone).abs() < 1e-12 && c == [by.c, by.c]);
+            }
+        }
     }
 
     #[test]

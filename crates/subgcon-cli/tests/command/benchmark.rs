@@ -112,7 +112,7 @@ fn a_step_chosen_by_validation_is_at_least_as_good_there_as_the_last() {
     let words = format!("benchmark g.graph --seeds 2 --no-baselines {QUICK} --rate 0.05 --json");
     let last = place.json(&words);
     let best = place.json(&format!("{words} --select validation --select-every 3"));
-    assert_eq!((&last["select"], &best["select"]), (&"settings".into(), &"validation".into()));
+    assert_eq!((&last["select"], &best["select"]), (&"settings".into(), &"validation-each".into()));
     assert!(number(&best["validation_mean"]) >= number(&last["validation_mean"]));
     for step in best["steps"].as_array().unwrap() {
         assert!(number(step) == 30.0 || number(step) % 3.0 == 0.0, "{step}");
@@ -145,55 +145,91 @@ fn a_constant_rate_goes_on_while_candidates_get_better() {
 #[test]
 fn one_step_and_one_c_for_all_runs_are_the_best_in_the_mean() {
     let place = small("");
-    let words = "benchmark g.graph --seeds 3 --no-baselines --batch 100 --width 24 --rate 0.02 \
-                 --preset reference --json";
-    let strengths = [0.01, 0.1, 1.0, 10.0];
-    let chosen = place.json(&format!(
-        "{words} --steps 7 --select validation-mean --select-every 4 --strength 1,0.1,10,0.01"
-    ));
-    assert_eq!(chosen["select"], "validation-mean");
-    // Every step and C by itself: with a constant rate a short run is the beginning of a long one, and
-    // three times its steps are looked at.
-    let mut best = (0.0, 0, 0.0, Value::Null);
-    let mut others = 0;
-    for steps in [4, 8, 12, 16, 20, 21] {
-        for (at, c) in strengths.into_iter().enumerate() {
-            let report = place.json(&format!("{words} --steps {steps} --strength {c}"));
-            let figure = number(&report["validation_mean"]);
-            // Of equals the last step with its smallest C.
-            if figure > best.0 + 1e-9 || (figure > best.0 - 1e-9 && steps > best.1) {
-                best = (figure, steps, c, report);
-            } else {
-                others += usize::from(at > 0);
+    // On one split and on several.
+    for more in ["", "--random 3 --train-per-class 10"] {
+        let words = format!(
+            "benchmark g.graph --seeds 3 --no-baselines --batch 100 --width 24 --rate 0.02 \
+             --preset reference {more} --json"
+        );
+        let chosen = place.json(&format!(
+            "{words} --steps 7 --select validation-mean --select-every 4 --strength 1,0.1,10"
+        ));
+        assert_eq!(chosen["select"], "validation-mean");
+        assert_eq!(chosen["chosen_for_all"]["steps_looked_at"], 21);
+        // Every step and C by itself: with a constant rate a short run is the beginning of a long one,
+        // and three times its steps are looked at.
+        let mut best = (0.0, 0, 0.0, Value::Null);
+        let mut others = 0;
+        for steps in [4, 8, 12, 16, 20, 21] {
+            for (at, c) in [0.1, 1.0, 10.0].into_iter().enumerate() {
+                let report = place.json(&format!("{words} --steps {steps} --strength {c}"));
+                let figure = number(&report["validation_mean"]);
+                // Of equals the last step with its smallest C.
+                if figure > best.0 + 1e-9 || (figure > best.0 - 1e-9 && steps > best.1) {
+                    best = (figure, steps, c, report);
+                } else {
+                    others += usize::from(at > 0);
+                }
             }
         }
+        let (_, steps, c, report) = best;
+        assert!(others > 0, "every candidate was better than those before it");
+        assert_eq!(chosen["steps"], report["steps"]);
+        assert_eq!(chosen["steps"], serde_json::json!([steps, steps, steps]));
+        assert_eq!(chosen["c"], report["c"]);
+        assert_eq!(chosen["c"][0], c);
+        for field in ["accuracy_mean", "accuracy_std", "validation_mean"] {
+            assert!((number(&chosen[field]) - number(&report[field])).abs() < 1e-9, "{field}");
+        }
     }
-    let (_, steps, c, report) = best;
-    assert!(others > 0, "every candidate was better than those before it");
-    assert_eq!(chosen["steps"], serde_json::json!([steps, steps, steps]));
-    assert_eq!(chosen["c"], serde_json::json!([c, c, c]));
-    for field in ["accuracy_mean", "accuracy_std", "validation_mean"] {
-        assert!((number(&chosen[field]) - number(&report[field])).abs() < 1e-9, "{field}");
-    }
+}
+
+#[test]
+fn what_was_chosen_for_all_runs_is_told() {
+    let place = small("");
     let told = place.run(
         "benchmark g.graph --seeds 2 --no-baselines --preset reference --width 8 --steps 2 \
          --select validation-mean",
     );
     assert!(
-        told.contains("C chosen on validation nodes, one for all runs, and so is the step"),
+        told.contains("C chosen on validation nodes, one for all learnt runs, and so is the step"),
         "{told}"
     );
     assert!(told.contains("chosen for all runs, of 6 steps: step "), "{told}");
-    // What is not trained is its only candidate; and several splits have one step and one C, too.
-    for more in ["--preset default --steps 0", "--random 3 --steps 4"] {
-        let words = format!("{words} --strength 1 {more}").replace("--preset reference", "");
-        let (last, chosen) = (
-            place.json(&words),
-            place.json(&format!("{words} --select validation-mean --select-every 9")),
-        );
-        for field in ["steps", "c", "accuracy_mean", "accuracy_std", "validation_mean"] {
-            assert_eq!(last[field], chosen[field], "{field}, {more}");
-        }
+    // Given a single C, none is said to be chosen.
+    let told = place.run(
+        "benchmark g.graph --seeds 2 --no-baselines --preset reference --width 8 --steps 2 \
+         --select validation-mean --strength 1",
+    );
+    assert!(told.contains("1 split, C = 1, one step for all learnt runs chosen on"), "{told}");
+    assert_eq!(told.matches("C = ").count(), 1, "{told}");
+    // The last of those that are looked at is no optimum, and that is said; what is not trained is
+    // its only candidate, and the end of a schedule is an end.
+    let last = |words: &str| {
+        let told = place.run(&format!("benchmark g.graph --seeds 1 --no-baselines {words}"));
+        told.contains("step 6, the last (later ones may be better: more --steps)")
+    };
+    let words = "--width 8 --batch 100 --select validation-mean --select-every 9";
+    assert!(last(&format!("{words} --preset reference --steps 2")));
+    assert!(!last(&format!("{words} --preset default --steps 6")));
+    let words =
+        "benchmark g.graph --seeds 2 --no-baselines --width 8 --steps 0 --strength 1 --json";
+    let (untrained, chosen) =
+        (place.json(words), place.json(&format!("{words} --select validation-mean")));
+    for field in ["steps", "c", "accuracy_mean", "accuracy_std", "validation_mean"] {
+        assert_eq!(untrained[field], chosen[field], "{field}");
+    }
+}
+
+#[test]
+fn only_one_of_a_stopping_rule_and_validation_nodes_chooses_the_step() {
+    let place = small("");
+    let words = "benchmark g.graph --seeds 1 --no-baselines --width 8 --steps 4 --batch 100 \
+                 --set training.held_out=20 --set training.stopping=effective-rank";
+    place.run(words);
+    for select in ["validation", "validation-each", "validation-mean"] {
+        let told = place.fail(&format!("{words} --select {select}"));
+        assert!(told.contains("training.stopping: validation nodes choose the step"), "{told}");
     }
 }
 
@@ -208,13 +244,10 @@ fn validation_chooses_for_all_runs_where_the_rate_is_constant_and_for_each_where
         ("--preset default --set optimizer.decay=linear", "validation-each", "validation-mean"),
         ("--preset default --set optimizer.decay=none", "validation-mean", "validation-each"),
     ] {
-        let [chosen, same, other] = ["validation", same, other].map(|select| {
-            let mut report = timeless(place.json(&format!("{words} {more} --select {select}")));
-            assert_eq!(report["select"].take(), select);
-            report
-        });
+        let [chosen, same, other] = ["validation", same, other]
+            .map(|select| timeless(place.json(&format!("{words} {more} --select {select}"))));
         assert_eq!(chosen, same, "{more}");
-        assert_ne!(chosen, other, "{more}: nothing tells the two apart");
+        assert_ne!(chosen["steps"], other["steps"], "{more}: nothing tells the two apart");
     }
 }
 

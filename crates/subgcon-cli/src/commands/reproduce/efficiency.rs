@@ -30,8 +30,9 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
             ]);
         }
         let folder = lab.arguments.output.join("stores").join("without-contexts");
-        let store = copied(dataset.store.root(), &folder)?;
         for preset in [PresetName::Reference, PresetName::Default] {
+            // Settings may ask for the same contexts in both.
+            let store = copied(dataset.store.root(), &folder)?;
             let nodes = dataset.store.adjacency()?.nodes();
             let subgraphs = subgraphs(dataset).min(nodes).to_string();
             let seeds = lab.arguments.seeds.to_string();

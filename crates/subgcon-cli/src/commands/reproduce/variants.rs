@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use subgcon::Error;
 use subgcon::config::Settings;
 
 use super::page::{Page, Table, figure, printed};
@@ -76,9 +77,17 @@ fn best_rate(lab: &Lab<'_>, dataset: &Dataset, settings: &Settings) -> anyhow::R
         let mut settings = settings.clone();
         settings.optimizer.rate = RATES[place];
         settings.seed = TRIAL_SEED;
-        lab.validated(dataset, &settings, TRIALS)
+        or_worst(lab.validated(dataset, &settings, TRIALS))
     })?;
     Ok(RATES[best])
+}
+
+/// The figure of a rate; one with which training diverges is worse than all others.
+fn or_worst(figure: anyhow::Result<f64>) -> anyhow::Result<f64> {
+    figure.or_else(|error| match error.downcast_ref() {
+        Some(Error::Diverged { .. }) => Ok(f64::NEG_INFINITY),
+        _ => Err(error),
+    })
 }
 
 /// The place with the largest figure, the first of equals, among those that are tried: `tried`, and of the
@@ -141,5 +150,16 @@ mod tests {
     #[test]
     fn a_figure_that_cannot_be_had_is_told() {
         assert_eq!(best_place(3, 0..3, Err::<f64, _>), Err(0));
+        assert_eq!(
+            or_worst(Err(anyhow::anyhow!("disk full"))).unwrap_err().to_string(),
+            "disk full"
+        );
+    }
+
+    #[test]
+    fn a_rate_that_diverges_is_worse_than_all_others() {
+        let diverged = || Err(Error::Diverged { step: 3, remedy: "a lower rate".into() }.into());
+        let figures = |place: usize| if place > 1 { diverged() } else { Ok(0.25 * place as f64) };
+        assert_eq!(best_place(4, 0..3, |place| or_worst(figures(place))).unwrap(), 1);
     }
 }
