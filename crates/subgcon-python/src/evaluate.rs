@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyAny;
 use serde::Serialize;
 use subgcon::eval::{
-    GroupReport, NeighbourReport, ProbeReport, ProbeSettings, group_probe, neighbour_probe, probe,
-    random_splits, sim_at,
+    GroupReport, NeighbourReport, ProbeReport, ProbeSettings, Sizes, group_probe, neighbour_probe,
+    probe, random_splits, sim_at,
 };
 use subgcon::graph::{Labels, Split};
 use subgcon::math::Matrix;
@@ -26,7 +26,7 @@ struct Report {
 }
 
 /// Probes embeddings, on given splits or `random` ones (how many, training and validation
-/// nodes of a class), and answers in JSON. `classes` are numbers, or rows of zeros and ones.
+/// nodes of a class, `A/B/C` of the whole instead of those), and answers in JSON. `classes` are numbers, or rows of zeros and ones.
 #[pyfunction]
 #[pyo3(signature = (embeddings, classes, names, splits, random, strengths, normalise, standardise, seed, jobs = None))]
 #[allow(clippy::too_many_arguments)]
@@ -36,7 +36,7 @@ pub(crate) fn evaluate(
     classes: &Bound<'_, PyAny>,
     names: Vec<String>,
     splits: Vec<(String, Bound<'_, PyAny>)>,
-    random: (usize, usize, usize),
+    random: (usize, usize, usize, Option<String>),
     strengths: Option<Vec<f64>>,
     normalise: bool,
     standardise: bool,
@@ -58,9 +58,13 @@ pub(crate) fn evaluate(
     }
     let report = run(py, jobs, None, move |watch| {
         let embeddings = Matrix::of(shape[0], shape[1], values.to_vec());
-        let (count, train, validation) = random;
+        let (count, train, validation, parts) = random;
         if count > 0 {
-            splits = random_splits(&labels, train, validation, seed, count)?;
+            let sizes = match parts {
+                Some(parts) => parts.parse()?,
+                None => Sizes::PerClass { train, validation },
+            };
+            splits = random_splits(&labels, sizes, seed, count)?;
         }
         let mut probed = Vec::new();
         for split in &splits {

@@ -73,7 +73,15 @@ def test_evaluation_of_other_labels(toy):
     rows = np.eye(3, dtype="f4")[toy.y]
     words = np.array(["red", "green", "blue"])[toy.y]
     assert evaluate(rows, words, 3, train_per_class=5, validation_per_class=5)["test_mean"] == 1.0
+    for sizes, counts in [((0.6, 0.2, 0.2), [90, 30, 30]), ((9, 40, "rest"), [9, 40, 101]), ("9/0.2/0.3", [9, 30, 45])]:
+        (split, _) = evaluate(rows, words, 2, sizes=sizes)["splits"].values()
+        assert [split[role]["nodes"] for role in ("train", "validation", "test")] == counts
     several = (toy.y[:, None] >= [[1, 2]]).astype(int)
+    assert len(evaluate(rows, several, sizes=(0.5, 0.25, 0.25))["splits"]) == 10
+    with pytest.raises(ValueError, match="sizes = 0.5/0.5: write training/validation/test"):
+        evaluate(rows, words, sizes=(0.5, 0.5))
+    with pytest.raises(ValueError, match="sizes are of random splits"):
+        evaluate(rows, words, toy.y.astype("u1") + 1, sizes=(0.5, 0.25, 0.25))
     roles = (np.arange(150) % 3 + 1).astype("u1")
     found = evaluate(rows, several, roles)
     assert found["metric"] == "micro_f1" and found["test_mean"] == 1.0 and found["groups"] is None

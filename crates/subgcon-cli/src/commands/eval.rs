@@ -9,8 +9,8 @@ use clap::Args;
 use serde::Serialize;
 use subgcon::error::shown;
 use subgcon::eval::{
-    GroupReport, NeighbourReport, ProbeReport, ProbeSettings, group_probe, neighbour_probe, probe,
-    random_splits, sim_at, unlabelled,
+    GroupReport, NeighbourReport, ProbeReport, ProbeSettings, Sizes, group_probe, neighbour_probe,
+    probe, random_splits, sim_at, unlabelled,
 };
 use subgcon::graph::{Labels, Split};
 use subgcon::io::embeddings::read_embeddings;
@@ -74,41 +74,59 @@ impl Strengths {
 }
 
 /// On which splits embeddings are measured.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Copy, Args)]
 pub(super) struct SplitArguments {
-    /// So many random splits, instead of those of the store; 10 for a store without any
+    /// So many random splits, instead of those of the store; 10 for a store without any, and where
+    /// sizes are given
     #[arg(long, value_name = "SPLITS")]
     random: Option<usize>,
-    /// Nodes of each class to train on, in a random split
-    #[arg(long, value_name = "NODES", default_value_t = 20)]
-    train_per_class: usize,
-    /// Nodes of each class to choose C by, in a random split; the others are for the test
-    #[arg(long, value_name = "NODES", default_value_t = 30)]
-    validation_per_class: usize,
+    /// Nodes of each class to train on, in a random split [default: 20]
+    #[arg(long, value_name = "NODES")]
+    train_per_class: Option<usize>,
+    /// Nodes of each class to choose C by, in a random split; the others are for the test [default:
+    /// 30]
+    #[arg(long, value_name = "NODES")]
+    validation_per_class: Option<usize>,
+    /// Training/validation/test nodes of a random split, whatever their class: shares of all labelled
+    /// nodes, numbers, or `rest` (0.6/0.2/0.2, 140/500/rest). Every class has a training node
+    #[arg(long, value_name = "A/B/C", conflicts_with_all = ["train_per_class", "validation_per_class"])]
+    sizes: Option<Sizes>,
 }
 
 impl SplitArguments {
-    /// The store's own splits, or random ones.
-    pub(super) const OWN: SplitArguments =
-        SplitArguments { random: None, train_per_class: 20, validation_per_class: 30 };
+    /// Nothing asked for.
+    pub(super) const OWN: SplitArguments = SplitArguments {
+        random: None,
+        train_per_class: None,
+        validation_per_class: None,
+        sizes: None,
+    };
 
+    /// The store's own splits, or random ones.
     pub(super) fn of(
         &self,
         store: &Store,
         labels: &Labels,
         seed: u64,
     ) -> anyhow::Result<Vec<Split>> {
+        let SplitArguments { random, train_per_class, validation_per_class, sizes } = *self;
+        let per_class = train_per_class.or(validation_per_class);
+        let asked = random.is_some() || per_class.is_some() || sizes.is_some();
         let own = store.splits()?;
-        let count = match self.random {
-            Some(0) => anyhow::bail!("--random = 0: draw at least one split"),
-            None if !own.is_empty() => return labelled(store, labels, own),
-            random => random.unwrap_or(10),
-        };
-        let drawn =
-            random_splits(labels, self.train_per_class, self.validation_per_class, seed, count);
+        if random == Some(0) {
+            anyhow::bail!("--random = 0: draw at least one split");
+        }
+        if !asked && !own.is_empty() {
+            return labelled(store, labels, own);
+        }
+        let sizes = sizes.unwrap_or(Sizes::PerClass {
+            train: train_per_class.unwrap_or(20),
+            validation: validation_per_class.unwrap_or(30),
+        });
+        let drawn = random_splits(labels, sizes, seed, random.unwrap_or(10));
         drawn.with_context(|| match own.is_empty() {
             true => format!("{}: the graph has no split", store.root().display()),
-            false => "--random".into(),
+            false => "random splits".into(),
         })
     }
 }

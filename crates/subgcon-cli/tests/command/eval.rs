@@ -1,5 +1,7 @@
 //! Measuring embeddings: `eval`, `links`, and the end of `demo`.
 
+use assert_cmd::assert::OutputAssertExt;
+
 use crate::place::{Place, QUICK, number, small, timeless};
 
 /// An id and its embedding.
@@ -108,7 +110,27 @@ fn random_splits_have_the_sizes_that_were_asked_for() {
     assert!(number(&report["test_std"]) > 0.0);
     assert!(place.fail("eval e.parquet --graph g.graph --random 0").contains("at least one split"));
     let told = place.fail("eval e.parquet --graph g.graph --random 2 --train-per-class 900");
-    assert!(told.contains("--random: labels: class \"0\" has "), "{told}");
+    assert!(told.contains("random splits: labels: class \"0\" has "), "{told}");
+    // Sizes ask for random splits, although this store has one of its own.
+    let words = "eval e.parquet --graph g.graph --json";
+    for (more, wanted) in [
+        ("--sizes 0.6/0.2/0.2", [360.0, 120.0, 120.0]),
+        ("--sizes 140/0.5/rest", [140.0, 300.0, 160.0]),
+        ("--train-per-class 11", [33.0, 90.0, 477.0]),
+    ] {
+        let report = place.json(&format!("{words} {more}"));
+        let splits = report["splits"].as_object().unwrap();
+        assert_eq!(splits.len(), 10);
+        for split in splits.values() {
+            let sizes = ["train", "validation", "test"].map(|role| number(&split[role]["nodes"]));
+            assert_eq!(sizes, wanted, "{more}");
+        }
+    }
+    let told = place.fail(&format!("{words} --sizes 500/200/rest"));
+    assert!(told.contains("sizes: 700 nodes, and 600 have a label; ask for fewer"), "{told}");
+    for more in ["--sizes 1/2", "--sizes 0.6/0.2/0.2 --train-per-class 20"] {
+        place.command(&format!("{words} {more}")).assert().code(2).stdout("");
+    }
 }
 
 #[test]
@@ -240,6 +262,9 @@ fn several_classes_a_node_are_measured_by_micro_f1() {
     }
     let told = place.fail("eval e.txt --graph g.graph --random 2");
     assert!(told.contains("a node may have several classes"), "{told}");
+    assert!(told.contains("give sizes of the whole (--sizes 0.1/0.1/0.8)"), "{told}");
+    let report = place.json("eval e.txt --graph g.graph --random 2 --sizes 0.4/0.3/0.3 --json");
+    assert_eq!(number(&report["test_mean"]), 1.0, "{report}");
 }
 
 #[test]

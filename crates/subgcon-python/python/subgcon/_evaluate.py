@@ -18,6 +18,7 @@ def evaluate(
     *,
     train_per_class: int = 20,
     validation_per_class: int = 30,
+    sizes: Any = None,
     C: "float | list[float] | None" = None,
     normalise: bool = False,
     standardise: bool = False,
@@ -28,7 +29,8 @@ def evaluate(
 
     ``labels`` are one class a node (None or -1 in a graph: no label), rows of zeros and ones, or a :class:`Graph` that has
     labels and perhaps splits. ``splits`` is a dict of roles (0 unused, 1 train, 2 validation, 3 test), a number of
-    random splits, or nothing: the graph's, or ten random ones. C is chosen on the validation nodes unless it is given. Groups (k-means)
+    random splits, or nothing: the graph's, or ten random ones. Those have so many nodes of each class, or with ``sizes`` so many
+    of the whole for training, validation and test: shares, numbers or "rest", as ``(0.6, 0.2, 0.2)`` or ``(140, 500, "rest")``. C is chosen on the validation nodes unless it is given. Groups (k-means)
     and nearest nodes are those of some nodes where there are more than 32,768 (``groups["nodes"]``, ``sim_nodes``).
 
     >>> from subgcon import datasets
@@ -42,7 +44,7 @@ def evaluate(
         if found is None:
             raise ValueError("labels: the graph has none; give it some with with_labels")
         classes, names = found
-        if splits is None:
+        if splits is None and sizes is None:
             splits = graph.splits or None
     else:
         classes, names = _arrays.classes_of(labels, len(labels))
@@ -58,6 +60,10 @@ def evaluate(
         given = [(str(name), _arrays.contiguous(roles, dtype=np.uint8)) for name, roles in splits.items()]
     elif splits is not None:
         given = [("given", _arrays.contiguous(splits, dtype=np.uint8))]
+    if sizes is not None:
+        if given:
+            raise ValueError("sizes are of random splits; give their number as splits, or leave one of the two out")
+        sizes = sizes if isinstance(sizes, str) else "/".join(str(size) for size in sizes)
     strengths = None if C is None else [float(c) for c in np.atleast_1d(C)]
     single = classes.ndim == 1
     report = json.loads(
@@ -66,7 +72,7 @@ def evaluate(
             _arrays.contiguous(classes, dtype=np.int32 if single else np.uint8),
             names,
             given,
-            (drawn, train_per_class, validation_per_class),
+            (drawn, train_per_class, validation_per_class, sizes),
             strengths,
             normalise,
             standardise,

@@ -177,7 +177,7 @@ def evaluate(
     classes: NDArray[Any],
     names: list[str],
     splits: list[tuple[str, NDArray[np.uint8]]],
-    random: tuple[int, int, int],
+    random: tuple[int, int, int, str | None],
     strengths: list[float] | None,
     normalise: bool,
     standardise: bool,

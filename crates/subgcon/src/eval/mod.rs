@@ -26,7 +26,7 @@
 //! agrees with it: `tests/golden/eval.py` writes what `tests/golden_eval.rs` compares.
 //!
 //! ```
-//! use subgcon::eval::{ProbeSettings, probe, random_splits};
+//! use subgcon::eval::{ProbeSettings, Sizes, probe, random_splits};
 //! use subgcon::graph::Labels;
 //! use subgcon::math::Matrix;
 //!
@@ -35,7 +35,8 @@
 //! let labels = Labels::from_integers(&(0..60).map(|node| Some(node % 2)).collect::<Vec<_>>());
 //! let sides = (0..60).flat_map(|node| [(node % 2) as f32 - 0.5, node as f32 / 60.0]);
 //! let embeddings = Matrix::of(60, 2, sides.collect());
-//! for split in random_splits(&labels, 5, 5, 1, 3)? {
+//! let sizes = Sizes::PerClass { train: 5, validation: 5 };
+//! for split in random_splits(&labels, sizes, 1, 3)? {
 //!     let report = probe(&embeddings, &labels, &split, &ProbeSettings::default())?;
 //!     assert_eq!(report.test.accuracy, 1.0);
 //! }
@@ -62,7 +63,7 @@ mod surprise;
 mod task;
 
 pub use checks::unlabelled;
-pub use draw::random_splits;
+pub use draw::{Part, Sizes, random_splits};
 pub use free::{FreeRow, free_rows};
 pub use held_out::{HeldOut, LinkPairs, LinkSplit, hold_out_edges, split_edges};
 pub use kmeans::{GroupReport, KMeansSettings, group_probe, k_means};

@@ -1,6 +1,7 @@
 use nalgebra::{DMatrix, SymmetricEigen};
 
 use super::*;
+use crate::eval::{Sizes, random_splits};
 use crate::graph::{EdgeChunk, EdgeList, EdgeRules, merge, smooth};
 use crate::math::Sparse;
 use crate::progress::Silent;
@@ -132,7 +133,8 @@ fn a_probe_is_told_the_same_without_all_rows() {
     let classes: Vec<Option<i64>> = (0..300).map(|node| Some(node % 100 / 34)).collect();
     let labels = Labels::from_integers(&classes);
     // Two splits, 15 training nodes each.
-    let splits = super::super::random_splits(&labels, 5, 20, 1, 2).unwrap();
+    let splits =
+        random_splits(&labels, Sizes::PerClass { train: 5, validation: 20 }, 1, 2).unwrap();
     let fitted = |split: &Split| Parts::of(&labels, split).unwrap().train;
     // Larger c would ask for what rounding has left of weak directions.
     let settings = ProbeSettings { tolerance: 1e-7, ..ProbeSettings::default() };
@@ -178,7 +180,7 @@ fn features_that_are_no_numbers_are_named() {
     let mut x = numbers(40, 90);
     x.row_mut(7)[3] = f32::NAN;
     let labels = Labels::from_integers(&(0..40).map(|node| Some(node % 2)).collect::<Vec<_>>());
-    let splits = super::super::random_splits(&labels, 2, 2, 1, 1).unwrap();
+    let splits = random_splits(&labels, Sizes::PerClass { train: 2, validation: 2 }, 1, 1).unwrap();
     let found = free_rows(&graph(40, false), &sparse(&x), false, 90, |row| {
         row.probe(&labels, &splits, &ProbeSettings::default()).map(|_| ())
     });
