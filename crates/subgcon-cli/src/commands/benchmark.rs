@@ -1,6 +1,8 @@
 //! `subgcon benchmark`: contexts, training, embedding and probe for each seed, beside
 //! the rows that cost nothing.
 
+mod text;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -18,7 +20,7 @@ use subgcon::progress::Progress;
 use subgcon::transform::Transform;
 
 use super::eval::{SplitArguments, Strengths, labels, mean, metric};
-use super::figures::{Difference, Row, Run, Seconds, Spread};
+use super::figures::{Difference, Row, Run, Seconds};
 use super::measure::Measure;
 use super::runs::{Ground, each_free_row, learn, train};
 use super::seeds::each_seed;
@@ -26,7 +28,7 @@ use super::tell;
 use super::together::{Agreed, agreed, candidates, learn_until, looked, most};
 use super::train::{Chosen, features};
 use crate::STACK;
-use crate::format::{bytes, percent, short};
+use crate::format::percent;
 use crate::progress::Bars;
 
 #[derive(Debug, Args)]
@@ -192,7 +194,7 @@ pub(crate) fn run(arguments: &Arguments, told: bool, progress: &Bars) -> anyhow:
         let pool = rayon::ThreadPoolBuilder::new().num_threads(enough).stack_size(STACK).build()?;
         pool.install(|| summarise(&store, &plan, progress))?
     };
-    tell(arguments.json, &summary, || text(&summary))
+    tell(arguments.json, &summary, || text::text(&summary))
 }
 
 /// Threads that a run on so many nodes can use.
@@ -368,108 +370,4 @@ impl Plan<'_> {
         progress.end();
         runs
     }
-}
-
-impl ChosenForAll {
-    /// A line for people; `c`: C was chosen, too.
-    fn text(&self, row: &Row, c: bool) -> String {
-        let step = row.steps.first().copied().unwrap_or_default();
-        let mut text =
-            format!("chosen for all runs, of {} steps: step {step}", self.steps_looked_at);
-        if self.later_may_be_better {
-            text += ", the last (later ones may be better: more --steps)";
-        }
-        if let (true, Some(&c)) = (c, row.c.first()) {
-            text += &format!(", C = {}", short(c));
-        }
-        text + &format!("; choosing took {:.1} s for all runs together\n", self.seconds)
-    }
-}
-
-/// A table for people.
-pub(super) fn text(summary: &Summary) -> String {
-    let plural = |count: u64| if count == 1 { "" } else { "s" };
-    let mut text = format!(
-        "{}, preset {}, {} run{}, {} split{}, {}{}\n\n",
-        summary.dataset,
-        summary.preset,
-        summary.seeds,
-        plural(summary.seeds),
-        summary.splits,
-        plural(summary.splits as u64),
-        match &summary.strengths[..] {
-            [] => "C chosen on validation nodes".into(),
-            &[c] => format!("C = {}", short(c)),
-            some => {
-                let some: Vec<String> = some.iter().map(|&c| short(c)).collect();
-                format!("C chosen from {} on validation nodes", some.join(", "))
-            }
-        },
-        match (summary.select, &summary.strengths[..]) {
-            (Select::Settings, _) => "",
-            (Select::ValidationEach, [_]) => ", the step chosen on validation nodes",
-            (Select::ValidationEach, _) => ", and so is the step",
-            (Select::ValidationMean, [_]) => {
-                ", one step for all learnt runs chosen on validation nodes"
-            }
-            (Select::ValidationMean, _) => ", one for all learnt runs, and so is the step",
-        }
-    );
-    let head = format!("{} %", summary.metric.replace('_', "-"));
-    text += &format!(
-        "{:<40}{head:>16}{:>14}{:>18}{:>7}{:>9}\n",
-        "", "validation %", "learnt has more", "width", "seconds"
-    );
-    let mut line = |name: &str, row: &Row| {
-        let spread = match row.spread_over {
-            Spread::Nothing => String::new(),
-            _ => format!(" ± {:.2}", 100.0 * row.accuracy_std),
-        };
-        let figure = format!("{:.2}{spread}", 100.0 * row.accuracy_mean);
-        let more = row.difference.map_or_else(String::new, |difference| {
-            let error = difference
-                .error
-                .map_or_else(String::new, |error| format!(" ± {:.2}", 100.0 * error));
-            format!("{:+.2}{error}", 100.0 * difference.mean)
-        });
-        let seconds = row.seconds.train + row.seconds.embed + row.seconds.probe;
-        text += &format!(
-            "{name:<40}{figure:>16}{:>14.2}{more:>18}{:>7}{seconds:>9.2}\n",
-            100.0 * row.validation_mean,
-            row.width
-        );
-    };
-    line("learnt", &summary.row);
-    let mut free: Vec<(&String, &Baseline)> = summary.baselines.iter().collect();
-    free.sort_by(|a, b| b.1.row.validation_mean.total_cmp(&a.1.row.validation_mean));
-    free.iter().for_each(|(name, baseline)| line(name, &baseline.row));
-    text += match (summary.row.spread_over, summary.splits) {
-        (Spread::Runs, 1) => {
-            "\n± is the standard deviation over runs; of a difference the standard error over runs\n"
-        }
-        (Spread::Runs, _) => {
-            "\n± is the standard deviation over runs for the learnt row and over splits for the others; \
-             of a difference the standard error over splits\n"
-        }
-        (Spread::Splits, _) => {
-            "\n± is the standard deviation over splits; of a difference the standard error over splits\n"
-        }
-        (Spread::Nothing, _) => {
-            "\none run on one split: nothing tells how much of a difference is chance; use --seeds or \
-             --random\n"
-        }
-    };
-    let seconds = &summary.row.seconds;
-    text += &format!(
-        "a learnt run: contexts {:.2} s, training {:.2} s, embedding {:.2} s, probe {:.2} s",
-        seconds.contexts, seconds.train, seconds.embed, seconds.probe
-    );
-    if let Some(peak) = summary.row.peak_rss_bytes {
-        text += &format!("; peak memory {}", bytes(peak));
-    }
-    text += "\n";
-    if let Some(chosen) = &summary.chosen_for_all {
-        text += &chosen.text(&summary.row, summary.strengths.len() != 1);
-    }
-    text
 }

@@ -83,16 +83,15 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     write!(out, "{}", judged(path, &model, &embeddings)?)?;
     let shown = shell_word(path);
     writeln!(out, "\nwhat to type next:")?;
-    writeln!(
-        out,
-        "  subgcon benchmark {shown} --seeds 5     the same for five seeds, with errors"
-    )?;
-    writeln!(out, "  subgcon contexts {shown} --node 7     look at one context")?;
-    writeln!(out, "  subgcon info {shown} --verify     check every byte of it")?;
-    writeln!(
-        out,
-        "  subgcon import table --edges edges.csv --nodes nodes.csv -o mine.graph     your own graph"
-    )?;
+    let next = [
+        (format!("benchmark {shown} --seeds 5"), "the same for five seeds, with errors"),
+        (format!("contexts {shown} --node 7"), "look at one context"),
+        (format!("info {shown} --verify"), "check every byte of it"),
+        ("import table --edges edges.csv --nodes nodes.csv -o mine.graph".into(), "your own graph"),
+    ];
+    for (words, why) in next {
+        writeln!(out, "  {:<72} {why}", format!("subgcon {words}"))?;
+    }
     Ok(())
 }
 

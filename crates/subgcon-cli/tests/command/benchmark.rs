@@ -185,6 +185,26 @@ fn one_step_and_one_c_for_all_runs_are_the_best_in_the_mean() {
 }
 
 #[test]
+fn people_are_told_how_sure_a_mean_is_and_what_was_chosen() {
+    let place = small("");
+    let report = place.json(&format!("benchmark g.graph --seeds 3 {QUICK} --no-baselines --json"));
+    let told = place.run(&format!("benchmark g.graph --seeds 3 {QUICK} --no-baselines"));
+    // By the definition, from the three runs: t of two degrees of freedom is 4.303.
+    let (mean, half) = (number(&report["accuracy_mean"]), number(&report["accuracy_std"]));
+    let half = 4.303 * half / 3f64.sqrt();
+    let wanted =
+        format!("learnt: mean {:.2} to {:.2} %", 100.0 * (mean - half), 100.0 * (mean + half));
+    assert!(half > 0.0 && mean + half < 1.0, "{report}");
+    assert!(told.contains(&wanted), "{wanted}: {told}");
+    let steps = &report["steps"][0];
+    assert!(told.contains(&format!("(95 % interval over runs); step {steps}; C ")), "{told}");
+    // Nothing was chosen where a single C is given, and one run on one split has no interval.
+    let told =
+        place.run(&format!("benchmark g.graph --seeds 1 {QUICK} --no-baselines --strength 1"));
+    assert!(told.contains(&format!("\nlearnt: step {steps}\n")), "{told}");
+}
+
+#[test]
 fn what_was_chosen_for_all_runs_is_told() {
     let place = small("");
     let told = place.run(
