@@ -1,20 +1,27 @@
 //! What a user can type.
 
-use std::num::NonZeroUsize;
-
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     benchmark, contexts, demo, embed, eval, generate, import, info, links, reproduce, train,
 };
 
+/// More than any one machine has cores; a slip of the hand would take the machine down.
+const MOST_THREADS: i64 = 1024;
+
 /// Node embeddings for large attributed graphs, learnt without labels.
 #[derive(Debug, Parser)]
 #[command(name = "subgcon", version, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     /// Threads to use; all cores unless told (`benchmark`: no more than one per 4,096 nodes). Results do not depend on it
-    #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    #[arg(
+        long,
+        global = true,
+        value_name = "N",
+        value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS),
+        help_heading = "Everywhere"
+    )]
+    pub(crate) threads: Option<u16>,
 
     /// Progress on stderr: bars on a terminal, or always (lines where stderr is no terminal)
     #[arg(

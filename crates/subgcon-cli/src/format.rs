@@ -39,8 +39,13 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A number above zero with four digits that say something: 31.62, 0.003162, 1000.
+/// A number above zero with four digits that say something: 31.62, 0.003162, 1000, 2e30.
 pub(crate) fn short(number: f64) -> String {
+    if !(1e-6..1e9).contains(&number) {
+        let text = format!("{number:.3e}");
+        let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+        return format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'));
+    }
     let decimals = (3.0 - number.log10().floor()).clamp(0.0, 20.0) as usize;
     let text = format!("{number:.decimals$}");
     match text.contains('.') {
@@ -73,6 +78,10 @@ mod tests {
         let c = [1e-3, 10f64.powf(-2.5), 0.5, 10f64.powf(1.5), 1000.0, 1e6, 12345.6];
         let shown = ["0.001", "0.003162", "0.5", "31.62", "1000", "1000000", "12346"];
         assert_eq!(c.map(short), shown);
+        assert_eq!(
+            [1e308, 2.5e9, 1e-320, 1e-6].map(short),
+            ["1e308", "2.5e9", "1e-320", "0.000001"]
+        );
         assert_eq!([0.0, 0.01268, 0.34842].map(percent), ["0.0 %", "1.268 %", "34.8 %"]);
     }
 

@@ -9,10 +9,9 @@ mod format;
 mod picture;
 mod progress;
 
-use std::num::NonZero;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use args::{Arguments, Command};
 
@@ -34,14 +33,27 @@ fn main() -> ExitCode {
 }
 
 fn run() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
-    let threads = arguments.threads.map_or(0, NonZero::get);
+    let arguments = arguments();
+    let threads = arguments.threads.map_or(0, usize::from);
     rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build_global()?;
     let progress = progress::Bars::new(arguments.progress);
     let told = arguments.threads.is_some();
     // On a thread of the pool: one outside would be put to sleep and woken for every loop
     // that runs in parallel, which shows where a graph is small.
     rayon::scope(|_| dispatch(arguments.command, told, &progress))
+}
+
+/// What was typed. A negative number is a value, which whoever wants another refuses, and no unknown flag.
+fn arguments() -> Arguments {
+    fn numbers(command: clap::Command) -> clap::Command {
+        let number = |argument: clap::Arg| {
+            let flag = !argument.is_positional() && argument.get_action().takes_values();
+            if flag { argument.allow_negative_numbers(true) } else { argument }
+        };
+        command.mut_args(number).mut_subcommands(numbers)
+    }
+    let matches = numbers(Arguments::command()).get_matches();
+    Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
 /// `told`: the number of threads is what the user asked for.
@@ -53,7 +65,7 @@ fn dispatch(command: Command, told: bool, progress: &progress::Bars) -> anyhow::
         Command::Contexts(contexts) => commands::contexts::run(&contexts, progress),
         Command::Train(train) => commands::train::run(&train, progress),
         Command::Embed(embed) => commands::embed::run(&embed, progress),
-        Command::Eval(eval) => commands::eval::run(&eval),
+        Command::Eval(eval) => commands::eval::run(&eval, progress),
         Command::Benchmark(benchmark) => commands::benchmark::run(&benchmark, told, progress),
         Command::Links(links) => commands::links::run(&links, progress),
         Command::Reproduce(reproduce) => commands::reproduce::run(&reproduce, progress),

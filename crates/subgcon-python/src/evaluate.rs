@@ -86,8 +86,8 @@ pub(crate) fn evaluate(
             neighbours,
             groups: single.then(|| group_probe(embeddings, &labels, seed)).transpose()?.flatten(),
             sim_nodes: sim.as_ref().map(|sim| sim.nodes),
-            sim_at_5: sim.as_ref().map(|sim| sim.at[0]),
-            sim_at_10: sim.as_ref().map(|sim| sim.at[1]),
+            sim_at_5: sim.as_ref().and_then(|sim| sim.at[0]),
+            sim_at_10: sim.as_ref().and_then(|sim| sim.at[1]),
         })
     })?;
     Ok(serde_json::to_string(&report).expect("plain data becomes JSON"))

@@ -194,8 +194,8 @@ fn neighbours() {
         nearest(&x, &nodes, &nodes, 10).iter().flatten().map(|near| near.node).collect();
     assert_eq!(found, integers(&case["near"]));
     let sim = sim_at(&x, &labels, &[5, 10]).unwrap().at;
-    near(sim[0], &case["sim_5"], 1e-14);
-    near(sim[1], &case["sim_10"], 1e-14);
+    near(sim[0].unwrap(), &case["sim_5"], 1e-14);
+    near(sim[1].unwrap(), &case["sim_10"], 1e-14);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! `subgcon eval`: how good embeddings are, by the labels of a store.
 
-use std::collections::BTreeMap;
-use std::io::Write;
+mod text;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use subgcon::error::shown;
 use subgcon::eval::{
     GroupReport, NeighbourReport, ProbeReport, ProbeSettings, Sizes, group_probe, neighbour_probe,
@@ -16,8 +16,11 @@ use subgcon::graph::{Labels, Split};
 use subgcon::io::embeddings::read_embeddings;
 use subgcon::io::store::Store;
 use subgcon::math::Matrix;
+use subgcon::progress::Progress as _;
 
-use crate::format::{percent, short, thousands};
+use super::tell;
+use crate::format::counted;
+use crate::progress::Bars;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -78,8 +81,8 @@ impl Strengths {
 pub(super) struct SplitArguments {
     /// So many random splits, instead of those of the store; 10 for a store without any, and where
     /// sizes are given
-    #[arg(long, value_name = "SPLITS")]
-    random: Option<usize>,
+    #[arg(long, value_name = "SPLITS", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    random: Option<u32>,
     /// Nodes of each class to train on, in a random split [default: 20]
     #[arg(long, value_name = "NODES")]
     train_per_class: Option<usize>,
@@ -113,9 +116,6 @@ impl SplitArguments {
         let per_class = train_per_class.or(validation_per_class);
         let asked = random.is_some() || per_class.is_some() || sizes.is_some();
         let own = store.splits()?;
-        if random == Some(0) {
-            anyhow::bail!("--random = 0: draw at least one split");
-        }
         if !asked && !own.is_empty() {
             return labelled(store, labels, own);
         }
@@ -123,7 +123,7 @@ impl SplitArguments {
             train: train_per_class.unwrap_or(20),
             validation: validation_per_class.unwrap_or(30),
         });
-        let drawn = random_splits(labels, sizes, seed, random.unwrap_or(10));
+        let drawn = random_splits(labels, sizes, seed, random.unwrap_or(10) as usize);
         drawn.with_context(|| match own.is_empty() {
             true => format!("{}: the graph has no split", store.root().display()),
             false => "random splits".into(),
@@ -157,7 +157,10 @@ struct Summary {
     /// Over splits; none of a single one.
     test_std: Option<f64>,
     validation_mean: Option<f64>,
-    splits: BTreeMap<String, ProbeReport>,
+    /// In the order in which they were given or drawn.
+    #[serde(serialize_with = "by_name")]
+    splits: Vec<(String, ProbeReport)>,
+    /// Of the first split.
     neighbours: Option<NeighbourReport>,
     groups: Option<GroupReport>,
     /// Nodes whose nearest were looked for: some of the labelled ones where there are very many.
@@ -166,7 +169,12 @@ struct Summary {
     sim_at_10: Option<f64>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+/// As an object that keeps the order.
+fn by_name<S: Serializer>(splits: &[(String, ProbeReport)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(splits.iter().map(|(name, report)| (name, report)))
+}
+
+pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> {
     let settings = ProbeSettings {
         normalise: arguments.normalise,
         standardise: arguments.standardise,
@@ -176,15 +184,17 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let labels = labels(&store)?;
     let embeddings = rows_of(&arguments.embeddings, &store)?;
     let splits = arguments.splits.of(&store, labels, arguments.seed)?;
-    let mut reports = BTreeMap::new();
+    let mut reports = Vec::new();
+    progress.begin("probing", splits.len() as u64, "splits");
     for split in &splits {
-        reports.insert(split.name.clone(), probe(&embeddings, labels, split, &settings)?);
+        reports.push((split.name.clone(), probe(&embeddings, labels, split, &settings)?));
+        progress.advance(1);
     }
-    let metric = metric(labels);
-    let test: Vec<f64> = reports.values().map(|report| figure(labels, &report.test)).collect();
+    progress.end();
+    let test: Vec<f64> = reports.iter().map(|(_, report)| figure(labels, &report.test)).collect();
     let validation: Option<Vec<f64>> = reports
-        .values()
-        .map(|report| report.validation.as_ref().map(|figures| figure(labels, figures)))
+        .iter()
+        .map(|(_, report)| report.validation.as_ref().map(|figures| figure(labels, figures)))
         .collect();
     let single = matches!(labels, Labels::Single { .. });
     let sim = if single { Some(sim_at(&embeddings, labels, &[5, 10])?) } else { None };
@@ -193,7 +203,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         graph: store.root().display().to_string(),
         nodes: embeddings.rows,
         width: embeddings.width,
-        metric,
+        metric: metric(labels),
         test_mean: mean(&test),
         test_std: (test.len() > 1).then(|| deviation(&test)),
         validation_mean: validation.map(|all| mean(&all)),
@@ -206,95 +216,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         },
         groups: if single { group_probe(embeddings, labels, arguments.seed)? } else { None },
         sim_nodes: sim.as_ref().map(|sim| sim.nodes),
-        sim_at_5: sim.as_ref().map(|sim| sim.at[0]),
-        sim_at_10: sim.as_ref().map(|sim| sim.at[1]),
+        sim_at_5: sim.as_ref().and_then(|sim| sim.at[0]),
+        sim_at_10: sim.as_ref().and_then(|sim| sim.at[1]),
         splits: reports,
     };
-    let mut out = std::io::stdout().lock();
-    if arguments.json {
-        serde_json::to_writer_pretty(&mut out, &summary).map_err(std::io::Error::from)?;
-        writeln!(out)?;
-        return Ok(());
-    }
-    writeln!(
-        out,
-        "{} {}{} over {} split{} ({} nodes, {} columns)",
-        summary.metric.replace('_', "-"),
-        percent(summary.test_mean),
-        summary.test_std.map_or_else(String::new, |std| format!(" ± {}", percent(std))),
-        summary.splits.len(),
-        if summary.splits.len() == 1 { "" } else { "s" },
-        summary.nodes,
-        summary.width
-    )?;
-    for (name, report) in &summary.splits {
-        let validation = report.validation.as_ref().map_or_else(String::new, |figures| {
-            format!(", validation {}", percent(figure(labels, figures)))
-        });
-        writeln!(
-            out,
-            "  {name}: C = {}, test {}{validation}, macro-F1 {:.4}",
-            short(report.c),
-            percent(figure(labels, &report.test)),
-            report.test.macro_f1
-        )?;
-    }
-    remarks(&mut out, &summary, &settings, &arguments.strengths.given)?;
-    let of_some = |nodes: usize| match nodes < summary.nodes {
-        true => format!(" (of {} nodes)", thousands(nodes as u64)),
-        false => String::new(),
-    };
-    if let Some(groups) = &summary.groups {
-        let some = of_some(groups.nodes);
-        writeln!(out, "k-means: NMI {:.4}, ARI {:.4}{some}", groups.nmi, groups.ari)?;
-    }
-    if let Some(sim) = &sim {
-        writeln!(
-            out,
-            "nearest nodes of the same class: {} of 5, {} of 10{}",
-            percent(sim.at[0]),
-            percent(sim.at[1]),
-            of_some(sim.nodes)
-        )?;
-    }
-    Ok(())
-}
-
-/// What makes figures doubtful: fits that were given up, and C at an end of what was tried.
-fn remarks(
-    out: &mut impl Write,
-    summary: &Summary,
-    settings: &ProbeSettings,
-    given: &[f64],
-) -> std::io::Result<()> {
-    let fits = || summary.splits.values().flat_map(|report| &report.tried);
-    let given_up = fits().filter(|tried| !tried.converged).count();
-    let flags = [(settings.normalise, "--normalise"), (settings.standardise, "--standardise")];
-    let left: Vec<&str> = flags.iter().filter(|(given, _)| !given).map(|(_, flag)| *flag).collect();
-    let remedy = match left.is_empty() {
-        true => String::new(),
-        false => format!("; see what {} gives", left.join(" or ")),
-    };
-    if given_up > 0 {
-        let (all, steps) = (fits().count(), settings.steps);
-        writeln!(
-            out,
-            "  {given_up} of {all} fits were given up after {steps} steps or for want of digits{remedy}"
-        )?;
-    }
-    let values = || settings.grid.iter().chain(&settings.further).copied();
-    let (least, most) = (values().fold(f64::MAX, f64::min), values().fold(0.0, f64::max));
-    for (end, which) in [(least, "smallest"), (most, "largest")] {
-        if given.is_empty() && summary.splits.values().any(|report| report.c == end) {
-            writeln!(
-                out,
-                "  C = {} is the {which} that is tried: these embeddings may be too short or too long \
-                 for that{remedy}",
-                short(end)
-            )?;
-        }
-    }
-    Ok(())
+    tell(arguments.json, &summary, || {
+        text::text(&summary, labels, &settings, !arguments.strengths.given.is_empty())
+    })
 }
 
 /// The labels of a store, or what to do about there being none.
@@ -313,6 +241,11 @@ pub(super) fn metric(labels: &Labels) -> &'static str {
         Labels::Single { .. } => "accuracy",
         _ => "micro_f1",
     }
+}
+
+/// The same for people.
+pub(super) fn called(metric: &str) -> &str {
+    if metric == "micro_f1" { "micro-F1" } else { metric }
 }
 
 pub(super) fn figure(labels: &Labels, figures: &subgcon::eval::Figures) -> f64 {
@@ -363,7 +296,8 @@ pub(super) fn rows_of(file: &Path, store: &Store) -> anyhow::Result<Matrix<f32>>
     if let Some(node) = seen.iter().position(|&seen| !seen) {
         let missing = seen.iter().filter(|&&seen| !seen).count();
         anyhow::bail!(
-            "{file}: has no row for {missing} nodes of {graph}, the first of them {:?}; embed all nodes",
+            "{file}: has no row for {} of {graph}, the first of them {:?}; embed all nodes",
+            counted(missing as u64, "node"),
             ids.text(node as u32)
         );
     }

@@ -1,6 +1,6 @@
 //! `subgcon links`: do embeddings know of edges that training never saw?
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use super::figures::{Seconds, peak_memory, standard_error};
 use super::runs::{Ground, each_free_row, learnt};
 use super::tell;
 use super::train::{Chosen, features};
-use crate::format::{bytes, thousands};
+use crate::format::{bytes, counted, thousands};
 use crate::progress::Bars;
 
 #[derive(Debug, Args)]
@@ -212,13 +212,11 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
 
 fn text(summary: &Summary) -> String {
     let mut text = format!(
-        "{}, preset {}, {} run{}: of {} edges {} are held out for the test and {} for choosing the \
-         score\n\n",
+        "{}, preset {}, {}: of {} {} are held out for the test and {} for choosing the score\n\n",
         summary.dataset,
         summary.preset,
-        summary.seeds,
-        if summary.seeds == 1 { "" } else { "s" },
-        thousands(summary.edges),
+        counted(summary.seeds, "run"),
+        counted(summary.edges, "edge"),
         thousands(summary.test_edges as u64),
         thousands(summary.validation_edges as u64)
     );
@@ -226,31 +224,41 @@ fn text(summary: &Summary) -> String {
         "{:<40}{:>14}{:>8}{:>9}{:>9}{:>10}{:>8}{:>18}  score\n",
         "", "AUC %", "AP %", "hits@10", "hits@50", "hits@100", "MRR", "learnt has more"
     );
+    // Beside fewer other pairs than k every edge is a hit.
+    let hits = |share: f64, k: usize| match summary.test_edges < k {
+        true => "–".into(),
+        false => format!("{share:.4}"),
+    };
     let mut line = |name: &str, row: &Row| {
         let spread = match summary.seeds {
             1 => String::new(),
             _ => format!(" ± {:.2}", 100.0 * row.auc_std),
         };
         let auc = format!("{:.2}{spread}", 100.0 * row.auc_mean);
+        let scores: Vec<&str> =
+            row.scores.iter().map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect();
         let more = row.difference_mean.map_or_else(String::new, |more| {
             let error = row.difference_error;
             let error = error.map_or_else(String::new, |error| format!(" ± {:.2}", 100.0 * error));
             format!("{:+.2}{error}", 100.0 * more)
         });
         text += &format!(
-            "{name:<40}{auc:>14}{:>8.2}{:>9.4}{:>9.4}{:>10.4}{:>8.4}{more:>18}  {}\n",
+            "{name:<40}{auc:>14}{:>8.2}{:>9}{:>9}{:>10}{:>8.4}{more:>18}  {}\n",
             100.0 * row.average_precision_mean,
-            row.hits_at_10,
-            row.hits_at_50,
-            row.hits_at_100,
+            hits(row.hits_at_10, 10),
+            hits(row.hits_at_50, 50),
+            hits(row.hits_at_100, 100),
             row.mrr,
-            row.scores.first().map_or("", String::as_str)
+            scores.join(", ")
         );
     };
     line("learnt", &summary.row);
     let mut free: Vec<(&String, &Row)> = summary.baselines.iter().collect();
     free.sort_by(|a, b| b.1.validation_auc_mean.total_cmp(&a.1.validation_auc_mean));
     free.iter().for_each(|(name, row)| line(name, row));
+    if !free.is_empty() {
+        text += "\nrows that cost nothing are in the order of their AUC on the validation edges\n";
+    }
     let seconds = &summary.row.seconds;
     text += &format!(
         "\na learnt run: contexts {:.2} s, training {:.2} s, embedding {:.2} s, scores {:.2} s",

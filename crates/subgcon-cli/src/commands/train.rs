@@ -243,7 +243,7 @@ pub(super) fn features(
     if empty && !settings.features.structural {
         anyhow::bail!(
             "{}: all features are zero, and an encoder learns from them; import the graph with columns \
-             that say something of its nodes",
+             that say something of its nodes, or without them (--no-features) and train with --structural",
             store.root().display()
         );
     }

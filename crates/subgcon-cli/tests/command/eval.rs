@@ -84,12 +84,51 @@ fn eval_tells_what_rows_tell_in_any_order_of_rows() {
         .collect();
     write_text(&place, "short.txt", &short);
     let told = place.run("eval short.txt --graph g.graph");
-    assert!(told.contains("C = 0.001 is the smallest that is tried"), "{told}");
+    assert!(told.contains("test 100.0 %") && !told.contains("is tried"), "any C will do: {told}");
     // Chance, where the labels are not in the rows.
     rows.iter_mut().for_each(|(_, row)| row[0] = 0.0);
     write_text(&place, "blind.txt", &rows);
     let blind = place.json("eval blind.txt --graph g.graph --json");
     assert!(number(&blind["test_mean"]) < 0.8, "{blind}");
+    rows.iter_mut().for_each(|(_, row)| row.fill(0.0));
+    write_text(&place, "zeros.txt", &rows);
+    let told = place.run("eval zeros.txt --graph g.graph");
+    assert!(told.contains("C = 0.001 is the smallest that is tried"), "{told}");
+}
+
+#[test]
+fn people_are_told_every_figure_and_splits_in_their_order() {
+    let (labels, splits) = usual(36);
+    let (place, rows) = rings(&labels, &splits);
+    write_text(&place, "e.txt", &rows);
+    let told = place.run("eval e.txt --graph g.graph");
+    assert!(told.starts_with("accuracy 100.0 % over 1 split (36 nodes, 2 columns)\n"), "{told}");
+    assert!(told.contains(", macro-F1 1.0000, AUC 1.0000\n"), "{told}");
+    assert!(told.contains("the 10 nearest training nodes vote: test 100.0 %"), "{told}");
+    assert!(told.contains("(split public)\n"), "{told}");
+    let told = place.run("eval e.txt --graph g.graph --random 12 --sizes 0.5/0.2/0.3");
+    let names: Vec<&str> =
+        told.lines().filter_map(|line| line.strip_prefix("  ")?.split(':').next()).collect();
+    let wanted: Vec<String> = (0..12).map(|at| format!("random {at}")).collect();
+    assert_eq!(names, wanted, "{told}");
+    assert!(told.starts_with("accuracy 100.0 ± 0.0 % over 12 splits"), "{told}");
+}
+
+/// Nothing has ten others of its class where ten have a label; the probe says what it can.
+#[test]
+fn few_labels_leave_out_what_wants_more() {
+    let labels: Vec<&str> = (0..36).map(|node| ["a", "b"][node % 2]).collect();
+    let (_, splits) = usual(36);
+    let few = |all: &[&'static str]| -> Vec<&str> {
+        all.iter().enumerate().map(|(node, it)| if node < 10 { *it } else { "" }).collect()
+    };
+    let (place, rows) = rings(&few(&labels), &few(&splits));
+    write_text(&place, "e.txt", &rows);
+    let report = place.json("eval e.txt --graph g.graph --json");
+    assert!(number(&report["test_mean"]) > 0.9 && report["sim_at_10"].is_null(), "{report}");
+    assert!(number(&report["sim_at_5"]) > 0.0);
+    let told = place.run("eval e.txt --graph g.graph");
+    assert!(told.contains(" of 5 (of 10 nodes)\n"), "{told}");
 }
 
 #[test]
@@ -108,7 +147,17 @@ fn random_splits_have_the_sizes_that_were_asked_for() {
         assert_eq!(sizes, [21.0, 27.0, 600.0 - 48.0]);
     }
     assert!(number(&report["test_std"]) > 0.0);
-    assert!(place.fail("eval e.parquet --graph g.graph --random 0").contains("at least one split"));
+    for odd in ["--random 0", "--random -1", "--random 1000000000", "--train-per-class -1"] {
+        let words = format!("eval e.parquet --graph g.graph {odd}");
+        let told = place.command(&words).assert().code(2).stdout("").get_output().stderr.clone();
+        let told = String::from_utf8(told).unwrap();
+        let value = odd.split(' ').nth(1).unwrap();
+        assert!(told.contains(&format!("invalid value '{value}' for '--")), "{told}");
+    }
+    for odd in ["--train-per-class", "--validation-per-class"] {
+        let told = place.fail(&format!("eval e.parquet --graph g.graph {odd} {}", usize::MAX));
+        assert!(told.contains("are 18446744073709551615; ask for fewer a class"), "{told}");
+    }
     let told = place.fail("eval e.parquet --graph g.graph --random 2 --train-per-class 900");
     assert!(told.contains("random splits: labels: class \"0\" has "), "{told}");
     // Sizes ask for random splits, although this store has one of its own.

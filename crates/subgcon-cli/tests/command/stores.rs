@@ -89,6 +89,9 @@ fn bad_input_fails_with_status_1_and_leaves_nothing() {
     assert_eq!(told.matches("No such file").count(), 1, "{told}");
     place.command("import table --edges e.csv --id-column x -o x.graph").assert().code(2);
     place.command("import").assert().code(2);
+    for threads in ["0", "-1", "1025", "100000", "two"] {
+        place.command(&format!("demo --threads {threads}")).assert().code(2).stdout("");
+    }
     place.command("import table -o x.graph").assert().code(2);
     place.command("import table --edges e.csv --delimiter xx -o x.graph").assert().code(2);
 }

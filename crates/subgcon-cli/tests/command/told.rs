@@ -77,6 +77,12 @@ fn remedies_are_of_the_command_that_was_typed() {
     place.run("import table --edges edges.csv --nodes nodes.csv -o tiny.graph");
     let told = place.fail("links tiny.graph");
     assert!(told.contains("tiny.graph: of 2 edges 0 would be for validation"), "{told}");
+    assert!(told.contains("each needs one; take a larger graph"), "no share will do: {told}");
+    place.write("edges.csv", "src,dst\n0,1\n1,2\n2,3\n3,0\n");
+    place.write("nodes.csv", "id,f\n0,1\n1,2\n2,3\n3,4\n");
+    place.run("import table --edges edges.csv --nodes nodes.csv -o tiny.graph --force");
+    let told = place.fail("links tiny.graph");
+    assert!(told.contains("tiny.graph: of 4 edges 0 would be for validation"), "{told}");
     assert!(told.contains("hold out a larger share for validation (--validation)"), "{told}");
     let told = place.fail("links tiny.graph --validation 0.5 --test 0.5");
     assert!(told.contains("hold out smaller shares (--validation, --test)"), "{told}");

@@ -84,7 +84,7 @@ fn by_class(
             nodes_of[class as usize].push(node);
         }
     }
-    let needed = train + validation + 1;
+    let needed = train.saturating_add(validation).saturating_add(1);
     let small = |(nodes, _): &(&Vec<usize>, &String)| !nodes.is_empty() && nodes.len() < needed;
     if let Some((nodes, name)) = nodes_of.iter().zip(names).find(small) {
         return Err(refuse(

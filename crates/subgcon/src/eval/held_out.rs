@@ -93,17 +93,22 @@ pub fn split_edges(
     let [valid, tests] = [validation, test].map(|share| (all as f64 * share).round() as u64);
     let left = all.saturating_sub(valid + tests);
     let remedy = match [valid, tests, left] {
-        [0, ..] => Some("hold out a larger share for validation (--validation)"),
-        [_, 0, _] => Some("hold out a larger share for the test (--test)"),
-        [.., 0] => Some("hold out smaller shares (--validation, --test)"),
+        // No shares of so few will do.
+        _ if all < 3 => Some("take a larger graph"),
+        [0, ..] => {
+            Some("hold out a larger share for validation (--validation), or take a larger graph")
+        }
+        [_, 0, _] => Some("hold out a larger share for the test (--test), or take a larger graph"),
+        [.., 0] => Some("hold out smaller shares (--validation, --test), or take a larger graph"),
         _ => None,
     };
     if let Some(remedy) = remedy {
         let problem = format!(
-            "of {all} edges {valid} would be for validation, {tests} for the test and {left} for \
-             training, and each needs one"
+            "of {all} edge{} {valid} would be for validation, {tests} for the test and {left} for \
+             training, and each needs one",
+            if all == 1 { "" } else { "s" }
         );
-        return Err(refuse("graph", problem, format!("{remedy}, or take a larger graph")));
+        return Err(refuse("graph", problem, remedy));
     }
     let [test, validation] = drawn_edges(adjacency, [tests, valid], seed);
     let mut held_out = [&test[..], &validation].concat();

@@ -86,7 +86,7 @@ impl LogisticSettings {
     pub fn validate(&self) -> Result<()> {
         let above_zero = |name, value: f64| match value.is_finite() && value > 0.0 {
             true => Ok(()),
-            false => Err(Error::setting(name, value, "choose a number above 0")),
+            false => Err(Error::setting(name, value, "choose a finite number above 0")),
         };
         above_zero("c", self.c)?;
         above_zero("tolerance", self.tolerance)?;

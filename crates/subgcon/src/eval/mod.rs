@@ -15,6 +15,7 @@
 //! | `span` | do fewer columns tell a linear model the same? |
 //! | `surprise` | which of two models knows more, their confidence set aside? |
 //! | `free` | what do features give that nothing was learnt for? |
+//! | `directions` | how alike are directions, where they are nearly all the same? |
 //! | `neighbours` | are a node's nearest nodes of its class? |
 //! | `kmeans` | do embeddings fall into groups of their own? |
 //! | `held_out` | which edges are held out, and which pairs stand beside them? |
@@ -45,6 +46,7 @@
 //! ```
 
 mod checks;
+mod directions;
 mod draw;
 pub mod free;
 pub mod held_out;

@@ -1,6 +1,6 @@
 //! Are a node's nearest nodes of its class?
 //!
-//! Nearness is the cosine. All pairs are looked at, in blocks of exact products; of
+//! Nearness is the cosine ([`directions`](super::directions)). All pairs are looked at, in blocks of exact products; of
 //! nodes that are equally near, those with smaller numbers come first. Where there are more
 //! than `PAIRS`, some of the nodes ask for all.
 
@@ -8,11 +8,11 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::checks::{self, Parts, single};
+use super::directions::Directions;
 use super::metrics;
-use super::rows::Rows;
 use crate::error::{Error, Result};
 use crate::graph::{Labels, Split};
-use crate::math::{Matrix, View, Write, gemm_slice};
+use crate::math::{Matrix, Write, gemm_slice};
 use crate::rng::some_of;
 
 /// Nodes that ask together, and nodes that they ask together.
@@ -30,8 +30,8 @@ const LEAST: usize = 2048;
 pub struct Neighbour {
     /// Which.
     pub node: u32,
-    /// Its cosine.
-    pub similarity: f32,
+    /// Its cosine; 0 where either is a row of zeros.
+    pub similarity: f64,
 }
 
 /// The `k` nodes among `candidates` that are nearest to each of `nodes`, best first and
@@ -42,21 +42,23 @@ pub fn nearest(
     candidates: &[u32],
     k: usize,
 ) -> Vec<Vec<Neighbour>> {
-    let (units, width) = (Rows::units(embeddings), embeddings.width);
-    let gather = |nodes: &[u32]| units.of(nodes).values;
+    let directions = Directions::around_the_mean_of(embeddings, candidates);
     let of_block = |asking: &[u32]| {
-        let rows = gather(asking);
-        let rows = View::of(&rows, asking.len(), width);
+        let rows = directions.of(asking);
         let mut best: Vec<Vec<Neighbour>> = vec![Vec::with_capacity(k + 1); asking.len()];
         let mut products = Vec::new();
         for candidates in candidates.chunks(ASKED) {
-            let (columns, count) = (gather(candidates), candidates.len());
+            let columns = directions.of(candidates);
+            let count = candidates.len();
             products.resize(asking.len() * count, 0.0);
-            let columns = View::of(&columns, count, width).transposed();
-            gemm_slice(&mut products, count, rows, columns, Write::Set);
-            for ((&node, best), row) in asking.iter().zip(&mut best).zip(products.chunks(count)) {
-                for (&candidate, &similarity) in candidates.iter().zip(row) {
+            gemm_slice(&mut products, count, rows.view(), columns.view().transposed(), Write::Set);
+            let rows = asking.iter().zip(&rows.sides).zip(products.chunks(count));
+            for (((&node, side), row), best) in rows.zip(&mut best) {
+                for ((&candidate, other), &product) in
+                    candidates.iter().zip(&columns.sides).zip(row)
+                {
                     if candidate != node {
+                        let similarity = side.cosine(other, product);
                         offer(best, Neighbour { node: candidate, similarity }, k);
                     }
                 }
@@ -135,11 +137,11 @@ pub fn neighbour_probe(
     })
 }
 
-fn vote(near: impl Iterator<Item = (u32, f32)>, classes: usize) -> u32 {
+fn vote(near: impl Iterator<Item = (u32, f64)>, classes: usize) -> u32 {
     let mut votes = vec![(0u32, 0f64); classes];
     for (class, similarity) in near {
         votes[class as usize].0 += 1;
-        votes[class as usize].1 += f64::from(similarity);
+        votes[class as usize].1 += similarity;
     }
     let mut best = 0;
     for class in 1..classes {
@@ -157,8 +159,8 @@ pub struct Similarity {
     /// Nodes that were asked: labelled ones, some of them where there are very many.
     pub nodes: usize,
     /// For each k the mean over these nodes of the share of their k nearest labelled nodes that
-    /// have their class.
-    pub at: Vec<f64>,
+    /// have their class; none where there are not so many others.
+    pub at: Vec<Option<f64>>,
 }
 
 /// Sim@k for each of `ks`.
@@ -167,16 +169,23 @@ pub fn sim_at(embeddings: &Matrix<f32>, labels: &Labels, ks: &[usize]) -> Result
     checks::embeddings(embeddings, labels.nodes(), "labels")?;
     let labelled: Vec<u32> =
         (0..classes.len() as u32).filter(|&node| classes[node as usize] >= 0).collect();
+    if ks.contains(&0) {
+        return Err(Error::setting("k", 0, "choose at least 1"));
+    }
     let there = labelled.len().saturating_sub(1);
-    ks.iter().try_for_each(|&k| check_k(k, there, "labelled nodes beside each"))?;
     let asking = asking(&labelled, labelled.len());
-    let near = nearest(embeddings, &asking, &labelled, ks.iter().copied().max().unwrap_or(0));
+    let most = ks.iter().copied().filter(|&k| k <= there).max().unwrap_or(0);
+    let near = match most {
+        0 => Vec::new(),
+        most => nearest(embeddings, &asking, &labelled, most),
+    };
     let share = |&k: &usize| {
         let same = |(&node, near): (&u32, &Vec<Neighbour>)| {
             let own = classes[node as usize];
             near[..k].iter().filter(|near| classes[near.node as usize] == own).count()
         };
-        asking.iter().zip(&near).map(same).sum::<usize>() as f64 / (k * asking.len()) as f64
+        let same = || asking.iter().zip(&near).map(same).sum::<usize>() as f64;
+        (k <= most).then(|| same() / (k * asking.len()) as f64)
     };
     Ok(Similarity { nodes: asking.len(), at: ks.iter().map(share).collect() })
 }
@@ -229,6 +238,20 @@ mod tests {
     }
 
     #[test]
+    fn rows_far_from_zero_have_the_neighbours_that_they_have_in_doubles() {
+        // Years beside ratios: all directions are nearly the same one.
+        for offset in [1e3, 1e4, 1e5, -1e6] {
+            let mut x = points(300, 9);
+            x.values.chunks_exact_mut(9).for_each(|row| row[4] += offset);
+            let nodes: Vec<u32> = (0..300).collect();
+            for (&node, near) in nodes.iter().zip(nearest(&x, &nodes, &nodes, 5)) {
+                let near: Vec<u32> = near.iter().map(|near| near.node).collect();
+                assert_eq!(near, naive(&x, node, &nodes, 5), "{offset}: {node}");
+            }
+        }
+    }
+
+    #[test]
     fn equals_come_by_number_and_rows_of_zeros_last() {
         let x = Matrix::of(5, 2, vec![1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 4.0, 0.0, 1.0, 1.0]);
         let near = nearest(&x, &[0, 1], &[0, 1, 2, 3, 4], 9);
@@ -239,7 +262,7 @@ mod tests {
 
     #[test]
     fn votes_by_hand() {
-        let vote = |near: &[(u32, f32)]| vote(near.iter().copied(), 3);
+        let vote = |near: &[(u32, f64)]| vote(near.iter().copied(), 3);
         assert_eq!(vote(&[(1, 0.9), (2, 0.1), (2, 0.1)]), 2);
         assert_eq!(vote(&[(1, 0.9), (2, 0.8), (1, 0.1), (2, 0.3)]), 2);
         assert_eq!(vote(&[(2, 0.5), (1, 0.5)]), 1);
@@ -267,7 +290,7 @@ mod tests {
         let labels = Labels::from_integers(&classes);
         let found = sim_at(&Matrix::of(count, 2, x), &labels, &[1]).unwrap();
         assert_eq!(found.nodes, (1 << 30) / count);
-        assert!(found.at[0] > 0.98, "{found:?}");
+        assert!(found.at[0].unwrap() > 0.98, "{found:?}");
     }
 
     #[test]
@@ -281,7 +304,10 @@ mod tests {
         // The nearest one, of those that have a label, is always of the same class.
         let Similarity { nodes, at: found } = sim_at(&x, &labels, &[2, 1]).unwrap();
         assert_eq!(nodes, 5);
-        assert!((found[0] - 8.0 / 10.0).abs() < 1e-15 && found[1] == 1.0, "{found:?}");
+        assert!(
+            (found[0].unwrap() - 8.0 / 10.0).abs() < 1e-15 && found[1] == Some(1.0),
+            "{found:?}"
+        );
         let mut split = Split::unused("circle", 6);
         for (node, role) in [(0, Role::Train), (2, Role::Train), (4, Role::Train)] {
             split.assign(node, role).unwrap();
@@ -294,6 +320,12 @@ mod tests {
         assert_eq!(neighbour_probe(&x, &labels, &split, 3).unwrap().test_accuracy, 0.0);
         let error = neighbour_probe(&x, &labels, &split, 4).unwrap_err().to_string();
         assert_eq!(error, "k = 4: there are 3 training nodes; choose between 1 and that");
-        assert!(sim_at(&x, &labels, &[0]).is_err() && sim_at(&x, &labels, &[1, 5]).is_err());
+        // Five have a label, so that four others are there.
+        let found = sim_at(&x, &labels, &[1, 4, 5]).unwrap().at;
+        assert_eq!(
+            (found[0], found[1], found[2]),
+            (Some(1.0), Some((3.0 * 2.0 + 2.0) / 20.0), None)
+        );
+        assert!(sim_at(&x, &labels, &[0]).is_err());
     }
 }

@@ -30,11 +30,6 @@ impl<'a> Rows<'a> {
         rows
     }
 
-    /// Every row over its length.
-    pub(super) fn units(embeddings: &'a Matrix<f32>) -> Rows<'a> {
-        Rows { embeddings, normalise: true, columns: Vec::new() }
-    }
-
     /// The rows of some nodes, (nodes, width).
     pub(super) fn of(&self, nodes: &[u32]) -> Matrix<f32> {
         let width = self.embeddings.width;
@@ -106,6 +101,9 @@ mod tests {
     #[test]
     fn lengths_by_hand() {
         let embeddings = Matrix::of(2, 2, vec![3.0, -4.0, 0.0, 0.0]);
-        assert_eq!(Rows::units(&embeddings).of(&[1, 0]).values, [0.0, 0.0, 0.6, -0.8]);
+        assert_eq!(
+            Rows::new(&embeddings, &[], true, false).of(&[1, 0]).values,
+            [0.0, 0.0, 0.6, -0.8]
+        );
     }
 }

@@ -3,13 +3,14 @@
 
 use std::fmt::Display;
 
+use super::super::eval::called;
 use super::super::figures::{Row, Spread};
 use super::{Baseline, ChosenForAll, Select, Summary};
 use crate::format::{bytes, counted, short};
 
 /// All of it.
 pub(super) fn text(summary: &Summary) -> String {
-    let head = format!("{} %", summary.metric.replace('_', "-"));
+    let head = format!("{} %", called(summary.metric));
     let mut text = format!(
         "{}\n\n{:<40}{head:>16}{:>14}{:>18}{:>7}{:>9}\n",
         heading(summary),

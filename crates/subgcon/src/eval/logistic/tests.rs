@@ -141,9 +141,12 @@ fn any_number_of_threads_gives_the_same_bytes() {
 fn settings_outside_their_range_are_refused() {
     let usual = LogisticSettings::default();
     for (settings, wanted) in [
-        (LogisticSettings { c: 0.0, ..usual }, "c = 0: choose a number above 0"),
-        (LogisticSettings { c: f64::NAN, ..usual }, "c = NaN: choose a number above 0"),
-        (LogisticSettings { tolerance: -1.0, ..usual }, "tolerance = -1: choose a number above 0"),
+        (LogisticSettings { c: 0.0, ..usual }, "c = 0: choose a finite number above 0"),
+        (LogisticSettings { c: f64::NAN, ..usual }, "c = NaN: choose a finite number above 0"),
+        (
+            LogisticSettings { tolerance: -1.0, ..usual },
+            "tolerance = -1: choose a finite number above 0",
+        ),
         (LogisticSettings { steps: 0, ..usual }, "steps = 0: choose at least 1"),
     ] {
         assert_eq!(settings.validate().unwrap_err().to_string(), wanted);
