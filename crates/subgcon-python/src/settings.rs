@@ -26,6 +26,7 @@ pub(crate) fn resolve(preset: &str, changes: Vec<(String, String)>) -> PyResult<
         };
         settings = settings.changed_by(&text, &name).map_err(raised)?;
     }
+    settings.validate().map_err(raised)?;
     Ok(told(&settings))
 }
 

@@ -24,7 +24,8 @@ const OPTIONAL: [&str; 6] = [
 
 impl Settings {
     /// These settings with what a TOML text changes. `place` names the text in errors, such
-    /// as a flag.
+    /// as a flag. Whether the values can be used is asked by [`validate`](Settings::validate), when all
+    /// changes are made: one may want another.
     pub fn changed_by(&self, text: &str, place: &str) -> Result<Settings> {
         self.changed(text, place, false)
     }
@@ -51,14 +52,13 @@ impl Settings {
         let changes: Table =
             toml::from_str(text).map_err(|e| wrong(&e, e.span().map(|span| span.start)))?;
         // TOML's integers are signed.
-        self.check_seed()?;
+        self.check_whole()?;
         let all = Table::try_from(self).expect("checked settings become TOML");
         let mut merged = all.clone();
         merge("", &mut merged, changes);
         let settings: Settings = merged
             .try_into()
             .map_err(|e: toml::de::Error| wrong(&e, first_wrong(&all, text, e.message())))?;
-        settings.validate()?;
         Ok(settings)
     }
 
@@ -202,6 +202,18 @@ mod tests {
     }
 
     #[test]
+    fn changes_that_want_each_other_come_in_any_order() {
+        let stop = "training.stopping = { held-out-hinge = { share = 0.8 } }";
+        let held = "training.held_out = 200";
+        let settings = [[stop, held], [held, stop]].map(|changes| {
+            changes.iter().fold(base(), |settings, text| settings.changed_by(text, "x").unwrap())
+        });
+        assert_eq!(settings[0], settings[1]);
+        settings[0].validate().unwrap();
+        assert!(base().changed_by(stop, "x").unwrap().validate().is_err());
+    }
+
+    #[test]
     fn a_choice_is_replaced_as_a_whole_and_optional_things_go() {
         let text = r#"
             [contexts]
@@ -239,7 +251,11 @@ mod tests {
 
     #[test]
     fn what_is_unknown_or_impossible_is_refused_by_name() {
-        let refused = |text: &str| base().changed_by(text, "x.toml").unwrap_err().to_string();
+        let checked = |text: &str| {
+            let settings = base().changed_by(text, "x.toml")?;
+            settings.validate().map(|()| settings)
+        };
+        let refused = |text: &str| checked(text).unwrap_err().to_string();
         let told = refused("[encoder]\nwidht = 64");
         assert!(told.starts_with("x.toml: unknown field `widht`"), "{told}");
         let told = refused("[encoder]\nwidth = 0");
@@ -294,5 +310,9 @@ mod tests {
         assert!(told.starts_with("x.toml:3: "), "{told}");
         let odd = Settings { seed: u64::MAX, ..base() };
         assert!(odd.changed_by("", "x").unwrap_err().to_string().starts_with("seed = "));
+        let mut odd = base();
+        odd.training.steps = u64::MAX;
+        let told = odd.changed_by("encoder.width = 4", "x").unwrap_err().to_string();
+        assert!(told.starts_with("training.steps = 18446744073709551615: choose"), "{told}");
     }
 }

@@ -15,16 +15,30 @@ const MOST_COMPANY: usize = 256;
 
 impl Settings {
     /// TOML and JSON of other programs hold signed integers.
-    pub(super) fn check_seed(&self) -> Result<()> {
-        match i64::try_from(self.seed) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(Error::setting("seed", self.seed, "choose one below 2^63")),
+    pub(super) fn check_whole(&self) -> Result<()> {
+        let (training, encoder) = (&self.training, &self.encoder);
+        let whole = [
+            ("seed", self.seed),
+            ("contexts.size", self.contexts.size as u64),
+            ("contexts.budget", self.contexts.budget),
+            ("encoder.width", encoder.width as u64),
+            ("encoder.layers", encoder.layers as u64),
+            ("optimizer.warmup", self.optimizer.warmup),
+            ("training.steps", training.steps),
+            ("training.batch", training.batch as u64),
+            ("training.subgraphs", training.subgraphs.unwrap_or(0) as u64),
+            ("training.held_out", training.held_out as u64),
+            ("training.look_every", training.look_every),
+        ];
+        match whole.iter().find(|(_, value)| i64::try_from(*value).is_err()) {
+            None => Ok(()),
+            Some((name, value)) => Err(Error::setting(name, value, "choose one below 2^63")),
         }
     }
 
     /// Refuses what cannot be trained.
     pub fn validate(&self) -> Result<()> {
-        self.check_seed()?;
+        self.check_whole()?;
         self.contexts.validate()?;
         for (name, value) in [
             ("encoder.width", self.encoder.width),
