@@ -138,16 +138,17 @@ fn what_was_found_before_a_kill_is_taken_over() {
 #[test]
 fn what_is_not_there_is_said() {
     let place = small();
-    let told = place.fail("reproduce size --data results -o results");
+    let told = place.fail("reproduce size --data results -o new");
     assert!(told.contains("results: has none of the graphs; put the Planetoid files"), "{told}");
-    let told = place.fail("reproduce size --data data -o results --only reddit");
+    let told = place.fail("reproduce size --data data -o new --only reddit");
     assert!(told.contains("--only reddit: is no graph of the paper"), "{told}");
-    let told = place.fail("reproduce size --data data -o results --only pubmed");
+    let told = place.fail("reproduce size --data data -o new --only pubmed");
     assert!(told.contains("has none of the graphs"), "{told}");
-    let told = place.fail("reproduce size --data data -o results --seeds 0");
+    let told = place.fail("reproduce size --data data -o new --seeds 0");
     assert!(told.contains("run at least one"), "{told}");
-    let told = place.fail("reproduce size --data data -o results --set training.stepz=1");
+    let told = place.fail("reproduce size --data data -o new --set training.stepz=1");
     assert!(told.contains("stepz"), "{told}");
+    assert!(!place.path("new").exists(), "nothing was asked for that can be done");
 }
 
 #[test]

@@ -37,25 +37,28 @@ pub(super) fn datasets(arguments: &Arguments, progress: &Bars) -> anyhow::Result
     {
         anyhow::bail!("--only {name}: is no graph of the paper; use cora, citeseer, pubmed or ppi");
     }
-    let cache = arguments.output.join("stores");
-    std::fs::create_dir_all(&cache)
-        .with_context(|| format!("{}: cannot be created", cache.display()))?;
-    let mut present = Vec::new();
-    for (name, shown, column) in DATASETS {
-        if !arguments.only.is_empty() && !arguments.only.iter().any(|only| only == name) {
-            continue;
-        }
-        let Some(source) = Source::of(name, &arguments.data) else { continue };
-        let path = cache.join(format!("{name}.graph"));
-        let given = source.stored(name, &path, progress)?;
-        present.push(Dataset { name, shown, column, store: Store::open(&path)?, given });
-    }
-    if present.is_empty() {
+    let asked =
+        |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
+    let sources: Vec<_> = DATASETS
+        .into_iter()
+        .filter(|(name, ..)| asked(name))
+        .filter_map(|dataset| Some((dataset, Source::of(dataset.0, &arguments.data)?)))
+        .collect();
+    if sources.is_empty() {
         anyhow::bail!(
             "{}: has none of the graphs; put the Planetoid files (ind.cora.*, …) or a GraphSAINT folder \
              ppi-small there",
             arguments.data.display()
         );
+    }
+    let cache = arguments.output.join("stores");
+    std::fs::create_dir_all(&cache)
+        .with_context(|| format!("{}: cannot be created", cache.display()))?;
+    let mut present = Vec::new();
+    for ((name, shown, column), source) in sources {
+        let path = cache.join(format!("{name}.graph"));
+        let given = source.stored(name, &path, progress)?;
+        present.push(Dataset { name, shown, column, store: Store::open(&path)?, given });
     }
     Ok(present)
 }

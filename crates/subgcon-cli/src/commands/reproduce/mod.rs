@@ -133,6 +133,8 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     if arguments.seeds == 0 {
         anyhow::bail!("--seeds = 0: run at least one");
     }
+    // Before anything is written.
+    arguments.changed(arguments.preset)?;
     let lab = Lab {
         arguments,
         progress,
@@ -140,7 +142,6 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         experiment: Cell::new(arguments.table),
         journal: Journal::open(&arguments.output)?,
     };
-    lab.base()?;
     if let (known @ 1.., path) = lab.journal.known() {
         say(&format!(
             "{} has {} of earlier runs; those that are asked for are taken over (delete it to find \
@@ -181,6 +182,18 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
     Ok(())
 }
 
+impl Arguments {
+    /// A preset with `--set` over it.
+    fn changed(&self, preset: PresetName) -> anyhow::Result<Settings> {
+        let mut settings = preset.settings();
+        for assignment in &self.set {
+            settings = set(&settings, assignment)?;
+        }
+        settings.validate()?;
+        Ok(settings)
+    }
+}
+
 /// What a figure is of, in full: all that it depends on but for the program.
 fn what(kind: &str, dataset: &Dataset, settings: &Settings, seeds: u64) -> anyhow::Result<String> {
     let arrays = &serde_json::to_value(dataset.store.manifest())?["arrays"];
@@ -207,12 +220,7 @@ impl Lab<'_> {
 
     /// A preset with `--set` over it.
     fn preset(&self, preset: PresetName) -> anyhow::Result<Settings> {
-        let mut settings = preset.settings();
-        for assignment in &self.arguments.set {
-            settings = set(&settings, assignment)?;
-        }
-        settings.validate()?;
-        Ok(settings)
+        self.arguments.changed(preset)
     }
 
     /// All runs of one setting on one graph; the step is chosen by validation, as in the paper.
