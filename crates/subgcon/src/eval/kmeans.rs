@@ -7,7 +7,8 @@
 //! the first where two are as good.
 //!
 //! The nearest center is the one with least |m|² − 2 x·m, by products of blocks. Columns
-//! are shifted to mean 0 first, so that little cancels in it.
+//! are shifted to mean 0 first, so that little cancels in it, and all rows are scaled by one power of two, so
+//! that squares of rows that are very long or short have room.
 
 use std::collections::HashSet;
 
@@ -78,7 +79,7 @@ pub fn k_means(rows: &Matrix<f32>, settings: &KMeansSettings) -> Result<Groups> 
 
 /// Groups rows that were checked, writing over them.
 fn grouped(mut rows: Matrix<f32>, settings: &KMeansSettings) -> Groups {
-    shift(&mut rows);
+    let scale = shift(&mut rows);
     let mut best: Option<Groups> = None;
     for start in 0..settings.starts {
         let mut stream = Stream::new(settings.seed, "k-means", start as u64);
@@ -88,19 +89,29 @@ fn grouped(mut rows: Matrix<f32>, settings: &KMeansSettings) -> Groups {
             best = Some(found);
         }
     }
-    best.expect("settings that were checked to have a start")
+    let best = best.expect("settings that were checked to have a start");
+    Groups { inertia: best.inertia / scale / scale, ..best }
 }
 
-/// Columns less their means.
-fn shift(rows: &mut Matrix<f32>) {
+/// Columns less their means, times a power of two, which is given: the largest number is between 1 and 2
+/// then.
+fn shift(rows: &mut Matrix<f32>) -> f64 {
     let mut means = vec![0.0; rows.width];
     for row in rows.values.chunks_exact(rows.width) {
         means.iter_mut().zip(row).for_each(|(mean, &x)| *mean += f64::from(x));
     }
     means.iter_mut().for_each(|mean| *mean /= rows.rows as f64);
+    let largest = |row: &[f32]| {
+        row.iter().zip(&means).map(|(&x, mean)| (f64::from(x) - mean).abs()).fold(0.0, f64::max)
+    };
+    let largest = rows.values.chunks_exact(rows.width).map(largest).fold(0.0, f64::max);
+    let scale = if largest > 0.0 { 2f64.powi(-(largest.log2().floor() as i32)) } else { 1.0 };
     for row in rows.values.chunks_exact_mut(rows.width) {
-        row.iter_mut().zip(&means).for_each(|(x, mean)| *x = (f64::from(*x) - mean) as f32);
+        row.iter_mut()
+            .zip(&means)
+            .for_each(|(x, mean)| *x = ((f64::from(*x) - mean) * scale) as f32);
     }
+    scale
 }
 
 fn distance(a: &[f32], b: &[f32]) -> f64 {
@@ -274,6 +285,18 @@ mod tests {
         assert_eq!(metrics::adjusted_rand(&truth, &found.of), 1.0);
         // Three columns of variance ¼ a row.
         assert!((found.inertia / 3000.0 - 1.0).abs() < 0.05, "{}", found.inertia);
+    }
+
+    #[test]
+    fn the_unit_of_rows_does_not_matter() {
+        let usual = k_means(&blobs(300, 6.0), &KMeansSettings::new(4, 1)).unwrap();
+        for power in [-110, -70, 70, 110] {
+            let mut x = blobs(300, 6.0);
+            x.values.iter_mut().for_each(|x| *x *= 2f32.powi(power));
+            let found = k_means(&x, &KMeansSettings::new(4, 1)).unwrap();
+            assert_eq!(found.of, usual.of, "{power}");
+            assert!((found.inertia / 4f64.powi(power) / usual.inertia - 1.0).abs() < 1e-12);
+        }
     }
 
     #[test]
