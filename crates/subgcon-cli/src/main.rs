@@ -43,7 +43,8 @@ fn run() -> anyhow::Result<()> {
     rayon::scope(|_| dispatch(arguments.command, told, &progress))
 }
 
-/// What was typed. A negative number is a value, which whoever wants another refuses, and no unknown flag.
+/// What was typed. A negative number is a value, which whoever wants another refuses, and no unknown flag
+/// (but -1e-3 and -1,2, which are no numbers to clap).
 fn arguments() -> Arguments {
     fn numbers(command: clap::Command) -> clap::Command {
         let number = |argument: clap::Arg| {

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 20)]
     size: usize,
     /// Push until PageRank over degree is right within this [default: 3e-4]
-    #[arg(long, allow_negative_numbers = true)]
+    #[arg(long)]
     epsilon: Option<f64>,
     /// Lower epsilon, node by node, until the context is proven
     #[arg(long)]
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     steps: Option<u32>,
     /// Probability of a walk to end at each step
-    #[arg(long, default_value_t = 0.15, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.15)]
     restart: f64,
     /// Rank by row S(i, :) (PageRank over degree), or by PageRank itself
     #[arg(long, default_value = "row")]

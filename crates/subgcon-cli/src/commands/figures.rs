@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::eval::{deviation, mean};
+use crate::format::bytes;
 
 /// Means over runs.
 #[derive(Debug, Default, Clone, Copy, Serialize, Deserialize)]
@@ -12,6 +13,18 @@ pub(super) struct Seconds {
     pub(super) train: f64,
     pub(super) embed: f64,
     pub(super) probe: f64,
+}
+
+impl Seconds {
+    /// A line for people; `last`: what stands for the probe.
+    pub(super) fn text(&self, last: &str, peak: Option<u64>) -> String {
+        let Seconds { contexts, train, embed, probe } = self;
+        let peak = peak.map_or_else(String::new, |peak| format!("; peak memory {}", bytes(peak)));
+        format!(
+            "a learnt run: contexts {contexts:.2} s, training {train:.2} s, embedding {embed:.2} s, {last} \
+             {probe:.2} s{peak}\n"
+        )
+    }
 }
 
 /// Figures of one run; lists are by split.

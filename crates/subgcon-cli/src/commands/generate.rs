@@ -67,10 +67,10 @@ struct CommunityArguments {
     #[arg(long, default_value_t = 6)]
     classes: u64,
     /// Share of edges that leave their community, 0 to 1
-    #[arg(long, default_value_t = 0.25, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.25)]
     mixing: f64,
     /// Exponent of the degree distribution, above 2; "inf" gives equal expected degrees
-    #[arg(long, default_value_t = 2.5, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 2.5)]
     degree_exponent: f64,
     /// Number of feature columns; 0 for none
     #[arg(long, default_value_t = 500)]
@@ -82,7 +82,7 @@ struct CommunityArguments {
     #[arg(long, default_value_t = 15)]
     features_per_node: usize,
     /// Sparse: share of words that say nothing of the class; dense: deviation around the class
-    #[arg(long, default_value_t = 0.6, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.6)]
     feature_noise: f64,
     /// Number of random splits
     #[arg(long, default_value_t = 1)]

@@ -17,8 +17,8 @@ use super::eval::{deviation, mean};
 use super::figures::{Seconds, peak_memory, standard_error};
 use super::runs::{Ground, each_free_row, learnt};
 use super::tell;
-use super::train::{Chosen, features};
-use crate::format::{bytes, counted, thousands};
+use super::train::{Chosen, all_zero, features};
+use crate::format::{counted, thousands};
 use crate::progress::Bars;
 
 #[derive(Debug, Args)]
@@ -29,10 +29,10 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 3)]
     seeds: u64,
     /// Share of the edges that are held out for the test
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     test: f64,
     /// Share of the edges that are held out for choosing how pairs are scored
-    #[arg(long, value_name = "SHARE", default_value_t = 0.05, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05)]
     validation: f64,
     /// Leave the rows out that cost nothing
     #[arg(long)]
@@ -137,10 +137,11 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         );
     }
     let shown = store.root().display();
-    if store.features()?.is_none() {
+    if store.features()?.is_none() || all_zero(&store) {
         anyhow::bail!(
-            "{shown}: the graph has no features, and those that are made from structure know of edges \
-             that are held out; import it with a node table that has numeric columns"
+            "{shown}: {}, and those that are made from structure know of edges that are held out; import \
+             it with a node table that has numeric columns",
+            if all_zero(&store) { "all features are zero" } else { "the graph has no features" }
         );
     }
     let (features, _) = features(&store, &settings)?;
@@ -224,7 +225,6 @@ fn text(summary: &Summary) -> String {
         "{:<40}{:>14}{:>8}{:>9}{:>9}{:>10}{:>8}{:>18}  score\n",
         "", "AUC %", "AP %", "hits@10", "hits@50", "hits@100", "MRR", "learnt has more"
     );
-    // Beside fewer other pairs than k every edge is a hit.
     let hits = |share: f64, k: usize| match summary.test_edges < k {
         true => "–".into(),
         false => format!("{share:.4}"),
@@ -256,16 +256,12 @@ fn text(summary: &Summary) -> String {
     let mut free: Vec<(&String, &Row)> = summary.baselines.iter().collect();
     free.sort_by(|a, b| b.1.validation_auc_mean.total_cmp(&a.1.validation_auc_mean));
     free.iter().for_each(|(name, row)| line(name, row));
+    text += "\n";
     if !free.is_empty() {
-        text += "\nrows that cost nothing are in the order of their AUC on the validation edges\n";
+        text += "rows that cost nothing are in the order of their AUC on the validation edges\n";
     }
-    let seconds = &summary.row.seconds;
-    text += &format!(
-        "\na learnt run: contexts {:.2} s, training {:.2} s, embedding {:.2} s, scores {:.2} s",
-        seconds.contexts, seconds.train, seconds.embed, seconds.probe
-    );
-    if let Some(peak) = summary.peak_rss_bytes {
-        text += &format!("; peak memory {}", bytes(peak));
+    if summary.test_edges < 100 {
+        text += "–: beside fewer other pairs every edge is a hit\n";
     }
-    text + "\n"
+    text + &summary.row.seconds.text("scores", summary.peak_rss_bytes)
 }

@@ -87,7 +87,7 @@ pub(super) struct Chosen {
     #[arg(long, help_heading = "Settings")]
     structural: bool,
     /// Learning rate
-    #[arg(long, allow_negative_numbers = true, help_heading = "Settings")]
+    #[arg(long, help_heading = "Settings")]
     rate: Option<f64>,
 }
 
@@ -233,17 +233,21 @@ struct Seconds {
     total: f64,
 }
 
+/// Whether a store has features that say nothing.
+pub(super) fn all_zero(store: &Store) -> bool {
+    let manifest = store.manifest();
+    manifest.features.as_ref().is_some_and(|own| own.zero_rows == manifest.nodes)
+}
+
 /// The features to learn from: those of [`features_as_they_are`], unless all of them are zero.
 pub(super) fn features(
     store: &Store,
     settings: &Settings,
 ) -> anyhow::Result<(Features, Vec<String>)> {
-    let manifest = store.manifest();
-    let empty = manifest.features.as_ref().is_some_and(|own| own.zero_rows == manifest.nodes);
-    if empty && !settings.features.structural {
+    if all_zero(store) && !settings.features.structural {
         anyhow::bail!(
             "{}: all features are zero, and an encoder learns from them; import the graph with columns \
-             that say something of its nodes, or without them (--no-features) and train with --structural",
+             that say something of its nodes, or as a table without them (--no-features), for --structural",
             store.root().display()
         );
     }

@@ -91,7 +91,11 @@ fn remedies_are_of_the_command_that_was_typed() {
     for words in ["train zero.graph -o m", "links zero.graph", "benchmark zero.graph --seeds 1"] {
         let told = place.fail(words);
         assert!(told.contains("zero.graph: all features are zero"), "{told}");
+        let structural = !words.starts_with("links");
+        assert_eq!(told.contains("(--no-features), for --structural"), structural, "{told}");
     }
+    place.run("import table --edges edges.csv --nodes nodes.csv --no-features -o none.graph");
+    place.run("train none.graph --structural --steps 2 -o none");
     ring(&place, "g.graph", |i| format!("{},{},", i % 7, i % 2));
     place.run("train g.graph --preset reference --width 8 --batch 20 --steps 2 -o m");
     let told = place.fail("embed bare.graph --model m -o e.npy");

@@ -309,10 +309,11 @@ mod tests {
         let told = in_file("[training]\nsteps = 4\n[colour]\nx = 1\n");
         assert!(told.starts_with("x.toml:3: "), "{told}");
         let odd = Settings { seed: u64::MAX, ..base() };
-        assert!(odd.changed_by("", "x").unwrap_err().to_string().starts_with("seed = "));
+        assert!(odd.changed_by("", "x").unwrap_err().to_string().starts_with("seed: is "));
         let mut odd = base();
         odd.training.steps = u64::MAX;
+        assert!(odd.validate().is_err());
         let told = odd.changed_by("encoder.width = 4", "x").unwrap_err().to_string();
-        assert!(told.starts_with("training.steps = 18446744073709551615: choose"), "{told}");
+        assert!(told.starts_with("training.steps: is 18446744073709551615; choose"), "{told}");
     }
 }

@@ -1,5 +1,9 @@
 //! What cannot be trained is refused.
 
+use std::path::Path;
+
+use serde_json::Value;
+
 use super::{
     CompanySettings, EncoderKind, Negatives, ObjectiveKind, Pick, RowScale, Settings, Similarity,
     Source, Stopping,
@@ -16,29 +20,18 @@ const MOST_COMPANY: usize = 256;
 impl Settings {
     /// TOML and JSON of other programs hold signed integers.
     pub(super) fn check_whole(&self) -> Result<()> {
-        let (training, encoder) = (&self.training, &self.encoder);
-        let whole = [
-            ("seed", self.seed),
-            ("contexts.size", self.contexts.size as u64),
-            ("contexts.budget", self.contexts.budget),
-            ("encoder.width", encoder.width as u64),
-            ("encoder.layers", encoder.layers as u64),
-            ("optimizer.warmup", self.optimizer.warmup),
-            ("training.steps", training.steps),
-            ("training.batch", training.batch as u64),
-            ("training.subgraphs", training.subgraphs.unwrap_or(0) as u64),
-            ("training.held_out", training.held_out as u64),
-            ("training.look_every", training.look_every),
-        ];
-        match whole.iter().find(|(_, value)| i64::try_from(*value).is_err()) {
+        let all = serde_json::to_value(self).expect("plain data becomes JSON");
+        match too_large("", &all) {
             None => Ok(()),
-            Some((name, value)) => Err(Error::setting(name, value, "choose one below 2^63")),
+            Some((name, value)) => {
+                let problem = format!("is {value}");
+                Err(Error::input(Path::new(&name), problem, "choose a number below 2^63"))
+            }
         }
     }
 
     /// Refuses what cannot be trained.
     pub fn validate(&self) -> Result<()> {
-        self.check_whole()?;
         self.contexts.validate()?;
         for (name, value) in [
             ("encoder.width", self.encoder.width),
@@ -286,6 +279,23 @@ impl Settings {
                 );
             }
         }
-        Ok(())
+        self.check_whole()
+    }
+}
+
+/// The first number, with its name, that is no signed integer.
+fn too_large(name: &str, value: &Value) -> Option<(String, u64)> {
+    let below =
+        |inner: &str| if name.is_empty() { inner.into() } else { format!("{name}.{inner}") };
+    match value {
+        Value::Number(number) => {
+            let number = number.as_u64().filter(|&number| i64::try_from(number).is_err());
+            number.map(|number| (name.into(), number))
+        }
+        Value::Object(fields) => {
+            fields.iter().find_map(|(inner, value)| too_large(&below(inner), value))
+        }
+        Value::Array(values) => values.iter().find_map(|value| too_large(name, value)),
+        _ => None,
     }
 }

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::checks::{self, Parts, single};
-use super::directions::Directions;
+use super::directions::{Directions, cosine_less_one};
 use super::metrics;
 use crate::error::{Error, Result};
 use crate::graph::{Labels, Split};
@@ -30,8 +30,8 @@ const LEAST: usize = 2048;
 pub struct Neighbour {
     /// Which.
     pub node: u32,
-    /// Its cosine; 0 where either is a row of zeros.
-    pub similarity: f64,
+    /// Its cosine, less 1: of near nodes 1 would hide what tells them apart. −1 where either is a row of zeros.
+    pub cosine_less_one: f64,
 }
 
 /// The `k` nodes among `candidates` that are nearest to each of `nodes`, best first and
@@ -52,14 +52,13 @@ pub fn nearest(
             let count = candidates.len();
             products.resize(asking.len() * count, 0.0);
             gemm_slice(&mut products, count, rows.view(), columns.view().transposed(), Write::Set);
-            let rows = asking.iter().zip(&rows.sides).zip(products.chunks(count));
-            for (((&node, side), row), best) in rows.zip(&mut best) {
-                for ((&candidate, other), &product) in
-                    candidates.iter().zip(&columns.sides).zip(row)
-                {
+            let rows = asking.iter().zip(&rows.halves).zip(products.chunks(count));
+            for (((&node, &half), row), best) in rows.zip(&mut best) {
+                let candidates = candidates.iter().zip(&columns.halves).zip(row);
+                for ((&candidate, &other), &product) in candidates {
                     if candidate != node {
-                        let similarity = side.cosine(other, product);
-                        offer(best, Neighbour { node: candidate, similarity }, k);
+                        let cosine_less_one = cosine_less_one(half, other, product);
+                        offer(best, Neighbour { node: candidate, cosine_less_one }, k);
                     }
                 }
             }
@@ -75,7 +74,8 @@ fn asking(nodes: &[u32], others: usize) -> Vec<u32> {
 }
 
 fn before(a: &Neighbour, b: &Neighbour) -> bool {
-    a.similarity > b.similarity || (a.similarity == b.similarity && a.node < b.node)
+    let (near, far) = (a.cosine_less_one, b.cosine_less_one);
+    near > far || (near == far && a.node < b.node)
 }
 
 /// Keeps the first k in order.
@@ -122,7 +122,7 @@ pub fn neighbour_probe(
         let nodes = asking(nodes, parts.train.len());
         let near = nearest(embeddings, &nodes, &parts.train, k);
         let voted = near.iter().map(|near| {
-            vote(near.iter().map(|near| (class_of(near.node), near.similarity)), count)
+            vote(near.iter().map(|near| (class_of(near.node), near.cosine_less_one)), count)
         });
         (nodes.iter().map(|&node| class_of(node)).collect(), voted.collect())
     };
@@ -139,9 +139,10 @@ pub fn neighbour_probe(
 
 fn vote(near: impl Iterator<Item = (u32, f64)>, classes: usize) -> u32 {
     let mut votes = vec![(0u32, 0f64); classes];
-    for (class, similarity) in near {
+    // Of as many nodes each one less is the same.
+    for (class, cosine_less_one) in near {
         votes[class as usize].0 += 1;
-        votes[class as usize].1 += similarity;
+        votes[class as usize].1 += cosine_less_one;
     }
     let mut best = 0;
     for class in 1..classes {
@@ -243,8 +244,11 @@ mod tests {
         for offset in [1e3, 1e4, 1e5, -1e6] {
             let mut x = points(300, 9);
             x.values.chunks_exact_mut(9).for_each(|row| row[4] += offset);
-            let nodes: Vec<u32> = (0..300).collect();
-            for (&node, near) in nodes.iter().zip(nearest(&x, &nodes, &nodes, 5)) {
+            // Nodes without anything do not get in the way of the others.
+            (0..10).for_each(|node| x.row_mut(29 * node).fill(0.0));
+            let nodes: Vec<u32> = (0..300).filter(|node| node % 29 != 0 || *node == 290).collect();
+            let all: Vec<u32> = (0..300).collect();
+            for (&node, near) in nodes.iter().zip(nearest(&x, &nodes, &all, 5)) {
                 let near: Vec<u32> = near.iter().map(|near| near.node).collect();
                 assert_eq!(near, naive(&x, node, &nodes, 5), "{offset}: {node}");
             }

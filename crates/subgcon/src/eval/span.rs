@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(narrow(&twice).unwrap().width, 9);
         let mut twice = twice;
         let first = twice.row(0).to_vec();
-        // Twice the first row, as close as f32 is.
+        // A third of the first row, as close as f32 is.
         twice.row_mut(3).iter_mut().zip(first).for_each(|(x, first)| *x = first / 3.0);
         assert_eq!(narrow(&twice).unwrap().width, 8);
         assert_eq!(narrow(&rows(|_, _, _| 0.0)).unwrap().width, 1);
@@ -124,5 +124,12 @@ mod tests {
         let scaled = |scale: f64| rows(move |_, column, x| if column == 0 { scale * x } else { x });
         assert_eq!(narrow(&scaled(1e4)).unwrap().width, 10);
         assert!(narrow(&scaled(1e8)).is_none());
+        // A row that repeats another but for one small column: 10⁻⁸ of it is new, and all of that column.
+        let mut hidden = rows(|_, column, x| if column == 5 { 1e-8 * x } else { x });
+        let first = hidden.row(0).to_vec();
+        let own = hidden.row(3)[5];
+        hidden.row_mut(3).copy_from_slice(&first);
+        hidden.row_mut(3)[5] = own;
+        assert!(narrow(&hidden).is_none());
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use super::super::eval::called;
 use super::super::figures::{Row, Spread};
 use super::{Baseline, ChosenForAll, Select, Summary};
-use crate::format::{bytes, counted, short};
+use crate::format::{counted, short};
 
 /// All of it.
 pub(super) fn text(summary: &Summary) -> String {
@@ -110,19 +110,11 @@ fn behind(summary: &Summary) -> String {
             said.push(format!("C {}", range(&row.c, |&c| short(c))));
         }
     }
-    let seconds = &row.seconds;
     let mut text = match said.is_empty() {
         true => String::new(),
         false => format!("learnt: {}\n", said.join("; ")),
     };
-    text += &format!(
-        "a learnt run: contexts {:.2} s, training {:.2} s, embedding {:.2} s, probe {:.2} s",
-        seconds.contexts, seconds.train, seconds.embed, seconds.probe
-    );
-    if let Some(peak) = row.peak_rss_bytes {
-        text += &format!("; peak memory {}", bytes(peak));
-    }
-    text += "\n";
+    text += &row.seconds.text("probe", row.peak_rss_bytes);
     if let Some(chosen) = &summary.chosen_for_all {
         text += &chosen.text(row, summary.strengths.len() != 1);
     }

@@ -7,14 +7,14 @@ use subgcon::graph::Labels;
 use super::{Summary, called, figure};
 use crate::format::{counted, short, thousands};
 
-/// All of it. `given`: the user chose the values of C.
+/// All of it. `chosen`: the user chose the values of C.
 pub(super) fn text(
     summary: &Summary,
     labels: &Labels,
     settings: &ProbeSettings,
-    given: bool,
+    chosen: bool,
 ) -> String {
-    let of = |figures: &Figures| percent(figure(labels, figures));
+    let of = |figures: &Figures| tenths(figure(labels, figures));
     let std = summary.test_std.map_or_else(String::new, |std| format!(" ± {:.1}", 100.0 * std));
     let mut text = format!(
         "{} {:.1}{std} % over {} ({}, {})\n",
@@ -35,14 +35,14 @@ pub(super) fn text(
         }
         text += "\n";
     }
-    for remark in remarks(summary, settings, given) {
+    for remark in remarks(summary, settings, chosen) {
         text += &format!("  {remark}\n");
     }
     text + &without_a_probe(summary)
 }
 
 /// What makes figures doubtful: fits that were given up, and C at an end of what was tried.
-fn remarks(summary: &Summary, settings: &ProbeSettings, given: bool) -> Vec<String> {
+fn remarks(summary: &Summary, settings: &ProbeSettings, chosen: bool) -> Vec<String> {
     let reports = || summary.splits.iter().map(|(_, report)| report);
     let fits = || reports().flat_map(|report| &report.tried);
     let given_up = fits().filter(|tried| !tried.converged).count();
@@ -64,7 +64,7 @@ fn remarks(summary: &Summary, settings: &ProbeSettings, given: bool) -> Vec<Stri
     for (end, which) in [(least, "smallest"), (most, "largest")] {
         // Where nothing is wrong any C will do.
         let doubtful = reports().any(|report| report.c == end && report.test.accuracy < 1.0);
-        if !given && doubtful {
+        if !chosen && doubtful {
             remarks.push(format!(
                 "C = {} is the {which} that is tried: these embeddings may be too short or too long \
                  for that, or say nothing{remedy}",
@@ -82,31 +82,41 @@ fn without_a_probe(summary: &Summary) -> String {
         false => String::new(),
     };
     let mut text = String::new();
-    if let (Some(near), Some((name, _))) = (&summary.neighbours, summary.splits.first()) {
+    if let (Some(near), Some((name, report))) = (&summary.neighbours, summary.splits.first()) {
+        let some = match near.test_nodes < report.test.nodes {
+            true => format!(" of {} nodes", thousands(near.test_nodes as u64)),
+            false => String::new(),
+        };
         text += &format!(
-            "the {} nearest training nodes vote: test {}, macro-F1 {:.4} (split {name})\n",
+            "the {} nearest training nodes vote: test {}{some}, macro-F1 {:.4} (split {name})\n",
             near.k,
-            percent(near.test_accuracy),
+            tenths(near.test_accuracy),
             near.test_macro_f1
         );
     }
-    if let Some(groups) = &summary.groups {
-        let some = of_some(groups.nodes);
-        text += &format!("k-means: NMI {:.4}, ARI {:.4}{some}\n", groups.nmi, groups.ari);
-    }
+    let Some(nodes) = summary.sim_nodes else {
+        return text + "nearest nodes and k-means want nodes of one class each, and are left out\n";
+    };
+    text += &match &summary.groups {
+        Some(groups) => {
+            let some = of_some(groups.nodes);
+            format!("k-means: NMI {:.4}, ARI {:.4}{some}\n", groups.nmi, groups.ari)
+        }
+        None => "k-means is left out: there are too many classes\n".into(),
+    };
     let sims = [(summary.sim_at_5, 5), (summary.sim_at_10, 10)].into_iter();
     let sims: Vec<String> =
-        sims.filter_map(|(sim, k)| Some(format!("{} of {k}", percent(sim?)))).collect();
-    if let (Some(nodes), false) = (summary.sim_nodes, sims.is_empty()) {
-        let some = of_some(nodes);
-        text += &format!("nearest nodes of the same class: {}{some}\n", sims.join(", "));
-    }
-    if summary.sim_nodes.is_none() {
-        text += "nearest nodes and k-means want nodes of one class each, and are left out\n";
-    }
+        sims.filter_map(|(sim, k)| Some(format!("{} of {k}", tenths(sim?)))).collect();
+    text += &match sims.is_empty() {
+        true => "nearest nodes are left out: too few nodes have a label\n".into(),
+        false => {
+            format!("nearest nodes of the same class: {}{}\n", sims.join(", "), of_some(nodes))
+        }
+    };
     text
 }
 
-fn percent(share: f64) -> String {
+/// A share in percent.
+fn tenths(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
