@@ -94,18 +94,21 @@ pub(crate) fn lines_svg(
         TOP - 6.0,
         escaped(y_label)
     );
-    for step in 0..=4 {
-        let y = y_low + (y_high - y_low) * f64::from(step) / 4.0;
+    let (steps, decimals) = round_steps(y_low, y_high);
+    for y in steps {
         let _ = writeln!(
             svg,
             "<line x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{0:.1}\" y2=\"{0:.1}\" stroke=\"#ddd\"/>\n\
-             <text x=\"{1}\" y=\"{2:.1}\" text-anchor=\"end\">{y:.1}</text>",
+             <text x=\"{1}\" y=\"{2:.1}\" text-anchor=\"end\">{y:.decimals$}</text>",
             y_at(y),
             LEFT - 6.0,
             y_at(y) + 4.0
         );
     }
-    let mut marks: Vec<f64> = points().map(|point| point.0).collect();
+    let mut marks: Vec<f64> = match logarithmic {
+        true => round_powers(x_low.exp(), x_high.exp()),
+        false => points().map(|point| point.0).collect(),
+    };
     marks.sort_by(f64::total_cmp);
     marks.dedup();
     let mut last = f64::NEG_INFINITY;
@@ -208,6 +211,26 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
+/// Round numbers between two others, some five of them, and the decimals that they have.
+fn round_steps(low: f64, high: f64) -> (Vec<f64>, usize) {
+    let rough = (high - low) / 5.0;
+    let power = rough.log10().floor();
+    let unit = 10f64.powf(power);
+    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|&factor| factor * unit >= rough);
+    let step = factor.unwrap_or(10.0) * unit;
+    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+    let decimals = (-step.log10().floor()).clamp(0.0, 12.0) as usize;
+    ((first..=last).map(|times| times as f64 * step).collect(), decimals)
+}
+
+/// 1, 2, 5, 10, 20, … between two numbers above zero.
+fn round_powers(low: f64, high: f64) -> Vec<f64> {
+    let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
+    let marks = powers.flat_map(|power| [1.0, 2.0, 5.0].map(|mark| mark * 10f64.powi(power)));
+    // Logarithms and back are not exact.
+    marks.filter(|mark| (0.999 * low..=1.001 * high).contains(mark)).collect()
+}
+
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -237,6 +260,17 @@ mod tests {
         }
         assert!(!lines_svg("t", "x", "y", false, &series[1..]).contains("NaN"));
         assert!(!lines_svg("t", "x", "y", false, &[]).contains("inf"));
+    }
+
+    #[test]
+    fn axes_have_round_numbers() {
+        assert_eq!(round_steps(62.4, 85.8), (vec![65.0, 70.0, 75.0, 80.0, 85.0], 0));
+        assert_eq!(round_steps(-0.1, 1.1).1, 1);
+        let (steps, decimals) = round_steps(0.312, 0.349);
+        let steps: Vec<String> = steps.iter().map(|step| format!("{step:.decimals$}")).collect();
+        assert_eq!(steps, ["0.32", "0.33", "0.34"]);
+        assert_eq!(round_powers(10.0, 300.0), [10.0, 20.0, 50.0, 100.0, 200.0]);
+        assert_eq!(round_powers(0.5, 2.0), [0.5, 1.0, 2.0]);
     }
 
     #[test]
