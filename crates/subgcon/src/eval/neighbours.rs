@@ -1,6 +1,6 @@
 //! Are a node's nearest nodes of its class?
 //!
-//! Nearness is the cosine ([`directions`](super::directions)). All pairs are looked at, in blocks of exact products; of
+//! Nearness is the cosine (`directions`). All pairs are looked at, in blocks of exact products; of
 //! nodes that are equally near, those with smaller numbers come first. Where there are more
 //! than `PAIRS`, some of the nodes ask for all.
 
