@@ -136,11 +136,10 @@ impl Progress for Bars {
 impl Work {
     fn line(&self, elapsed: Duration) -> String {
         let rate = self.done as f64 / elapsed.as_secs_f64().max(1e-9);
-        let mut line =
-            format!("{}: {} {}", self.what, thousands(self.done), self.unit).trim_end().to_owned();
-        if self.total > 0 {
-            line += &format!(" of {}", thousands(self.total));
-        }
+        let of =
+            if self.total > 0 { format!(" of {}", thousands(self.total)) } else { String::new() };
+        let line = format!("{}: {}{of} {}", self.what, thousands(self.done), self.unit);
+        let mut line = line.trim_end().to_owned();
         line += &match rate {
             1.0.. => format!(", {}/s", thousands(rate as u64)),
             _ if self.done > 0 => format!(", one in {:.1} s", 1.0 / rate),

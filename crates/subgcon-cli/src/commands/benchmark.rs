@@ -23,9 +23,9 @@ use super::eval::{SplitArguments, Strengths, labels, mean, metric};
 use super::figures::{Difference, Row, Run, Seconds};
 use super::measure::Measure;
 use super::runs::{Ground, each_free_row, learn, train};
-use super::seeds::each_seed;
+use super::seeds::{each_seed, last_seed};
 use super::tell;
-use super::together::{Agreed, agreed, candidates, learn_until, looked, most};
+use super::together::{Agreed, agreed, candidates, learn_until, looked, most, still_rising};
 use super::train::{Chosen, features};
 use crate::STACK;
 use crate::format::percent;
@@ -133,7 +133,7 @@ struct ChosenForAll {
     steps_looked_at: u64,
     /// Of all runs together; those of a run do not count them.
     seconds: f64,
-    /// The step is the last that was looked at, and not the end of a schedule.
+    /// The last step that was looked at is better than all before it, and not the end of a schedule.
     later_may_be_better: bool,
 }
 
@@ -214,14 +214,14 @@ pub(super) fn summarise(
         let agreed = match plan.select {
             Select::Settings | Select::ValidationEach => None,
             Select::ValidationMean => {
-                let agreed = plan.agreed(ground, measure, progress)?;
+                let (step, measure, rising) = plan.agreed(ground, measure, progress)?;
                 let steps = looked(plan.settings).training.steps;
                 chosen_for_all = Some(ChosenForAll {
                     steps_looked_at: steps,
                     seconds: started.elapsed().as_secs_f64(),
-                    later_may_be_better: agreed.0 == steps && steps > plan.settings.training.steps,
+                    later_may_be_better: rising && steps > plan.settings.training.steps,
                 });
-                Some(agreed)
+                Some((step, measure))
             }
         };
         let all = plan.each(&plan.called, ground, progress, |settings, transform| {
@@ -287,9 +287,7 @@ fn on_ground<R>(
     progress: &Bars,
     work: impl FnOnce(Ground<'_>, &Measure<'_>) -> anyhow::Result<R>,
 ) -> anyhow::Result<R> {
-    if plan.seeds == 0 {
-        anyhow::bail!("--seeds = 0: run at least one");
-    }
+    last_seed(plan.settings, plan.seeds)?;
     if plan.select != Select::Settings && plan.settings.training.stopping != Stopping::Never {
         anyhow::bail!(
             "training.stopping: validation nodes choose the step here (--select); leave one of the two out"
@@ -304,7 +302,7 @@ fn on_ground<R>(
     // A probe with a single C does without them, but every row tells a figure on them.
     if let Some(split) = measure.splits.iter().find(|split| split.counts()[1] == 0) {
         anyhow::bail!(
-            "{}: split {}: no validation nodes; assign some, or draw random splits",
+            "{}: split {}: no validation nodes; assign some, or draw random splits with some",
             store.root().display(),
             shown(&split.name)
         );
@@ -328,13 +326,14 @@ impl Plan<'_> {
         (self.select == Select::ValidationEach).then_some(self.select_every)
     }
 
-    /// The step that all runs agree on, and what measures by the C that they do.
+    /// The step that all runs agree on, what measures by the C that they do, and whether the last
+    /// step that was looked at was better than all before it.
     fn agreed<'m>(
         &self,
         ground: Ground<'_>,
         measure: &Measure<'m>,
         progress: &Bars,
-    ) -> anyhow::Result<(u64, Measure<'m>)> {
+    ) -> anyhow::Result<(u64, Measure<'m>, bool)> {
         let called = format!("{}, looking at candidates", self.called);
         let looked = self.each(&called, ground, progress, |settings, transform| {
             let found = candidates(settings, transform, ground, measure, self.select_every)?;
@@ -342,7 +341,7 @@ impl Plan<'_> {
         })?;
         let looked: Vec<_> = looked.into_iter().map(|(found, _)| found).collect();
         let Agreed { step, c } = agreed(&looked);
-        Ok((step, measure.with_strength(c)))
+        Ok((step, measure.with_strength(c), still_rising(&looked)))
     }
 
     /// A run for each seed, with the settings' own seed and the transform that belongs to it, whose

@@ -52,6 +52,10 @@ pub(crate) struct Arguments {
 pub(super) struct Strengths {
     /// The values of C to choose from on the validation nodes (0.1,1,10), or the only one, instead of 0.001, 0.00316, …
     /// 1000 (and above, while that helps)
+    ///
+    /// Each is fitted starting from the one before. Where training nodes are few and C is large, more than
+    /// one fit meets the tolerance (1e-4, as scikit-learn's), and a C by itself may have other figures
+    /// than among others.
     #[arg(long = "strength", value_name = "C", value_delimiter = ',')]
     given: Vec<f64>,
 }
@@ -90,8 +94,8 @@ pub(super) struct SplitArguments {
     /// 30]
     #[arg(long, value_name = "NODES")]
     validation_per_class: Option<usize>,
-    /// Training/validation/test nodes of a random split, whatever their class: shares of all labelled
-    /// nodes, numbers, or `rest` (0.6/0.2/0.2, 140/500/rest). Every class has a training node
+    /// Training/validation/test nodes of a random split, whatever their class: shares of all nodes
+    /// with a label (of all, where nodes have several classes), numbers, or `rest` (0.6/0.2/0.2, 140/500/rest). Every class has a training node
     #[arg(long, value_name = "A/B/C", conflicts_with_all = ["train_per_class", "validation_per_class"])]
     sizes: Option<Sizes>,
 }
@@ -124,7 +128,7 @@ impl SplitArguments {
             validation: validation_per_class.unwrap_or(30),
         });
         let drawn = random_splits(labels, sizes, seed, random.unwrap_or(10) as usize);
-        drawn.with_context(|| match own.is_empty() {
+        drawn.with_context(|| match own.is_empty() && !asked {
             true => format!("{}: the graph has no split", store.root().display()),
             false => "random splits".into(),
         })

@@ -16,6 +16,7 @@ use subgcon::progress::{Progress, Silent};
 use super::eval::{deviation, mean};
 use super::figures::{Seconds, peak_memory, standard_error};
 use super::runs::{Ground, each_free_row, learnt};
+use super::seeds::last_seed;
 use super::tell;
 use super::train::{Chosen, all_zero, features};
 use crate::format::{counted, thousands};
@@ -123,10 +124,8 @@ impl Row {
 }
 
 pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> {
-    if arguments.seeds == 0 {
-        anyhow::bail!("--seeds = 0: run at least one");
-    }
     let settings = arguments.chosen.settings()?;
+    last_seed(&settings, arguments.seeds)?;
     let store = Store::open(&arguments.store)?;
     let whole = store.adjacency()?;
     // Features made from the structure would know of held-out edges.

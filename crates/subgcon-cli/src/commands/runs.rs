@@ -74,11 +74,12 @@ pub(super) fn train(
     select_every: Option<u64>,
 ) -> anyhow::Result<Kept> {
     let material = ground.material(transform);
+    let Some(every) = select_every else { return to_the_end(settings, material) };
     let mut started = Instant::now();
     let mut seconds = Seconds::default();
     let steps = settings.training.steps;
     let mut longer = settings.clone();
-    let patient = select_every.is_some() && settings.optimizer.decay == Decay::None;
+    let patient = settings.optimizer.decay == Decay::None;
     longer.training.steps = if patient { steps.saturating_mul(LONGEST) } else { steps };
     let mut trainer = Trainer::new(&longer, material)?;
     let several = matches!(measure.labels, Labels::Multi { .. });
@@ -88,44 +89,52 @@ pub(super) fn train(
     let mut best: Option<(f64, Vec<f64>, Model)> = None;
     let mut better_at = 0;
     while let Some(report) = trainer.advance()? {
-        let last = report.step == longer.training.steps;
-        let due =
-            |every: u64| last || report.step == steps || report.step.is_multiple_of(every.max(1));
-        if select_every.is_some_and(due) {
-            // Looking at a candidate is not training.
-            seconds.train += started.elapsed().as_secs_f64();
-            let before = best.as_ref().map(|(.., model)| model);
-            let model = candidate(&trainer, before, settings, material)?;
-            let (rough, nodes) = look.get_or_insert_with(|| {
-                let rough = measure.rough(ROUGH * model.width());
-                let nodes = rough.as_ref().unwrap_or(measure).held_in();
-                (rough, nodes)
-            });
-            let by = rough.as_ref().unwrap_or(measure);
-            let near = best.as_ref().filter(|_| several).map(|(_, c, _)| by.around(c));
-            let rows = embedded(&model, material, Some(nodes))?;
-            let (figure, c) = near.as_ref().unwrap_or(by).validated(&rows)?;
-            let most = best.as_ref().map_or(f64::NEG_INFINITY, |(most, ..)| *most);
-            if figure > most {
-                better_at = report.step;
-            }
-            if figure >= most {
-                best = Some((figure, c, model));
-            }
-            if patient && report.step >= better_at.saturating_add(steps) {
-                break;
-            }
-            started = Instant::now();
+        let last = [steps, longer.training.steps].contains(&report.step);
+        if !last && !report.step.is_multiple_of(every.max(1)) {
+            continue;
         }
+        // Looking at a candidate is not training.
+        seconds.train += started.elapsed().as_secs_f64();
+        let before = best.as_ref().map(|(.., model)| model);
+        let model = candidate(&trainer, before, settings, material)?;
+        let (rough, nodes) = look.get_or_insert_with(|| {
+            let rough = measure.rough(ROUGH * model.width());
+            let nodes = rough.as_ref().unwrap_or(measure).held_in();
+            (rough, nodes)
+        });
+        let by = rough.as_ref().unwrap_or(measure);
+        let near = best.as_ref().filter(|_| several).map(|(_, c, _)| by.around(c));
+        let rows = embedded(&model, material, Some(nodes))?;
+        let (figure, c) = near.as_ref().unwrap_or(by).validated(&rows)?;
+        let most = best.as_ref().map_or(f64::NEG_INFINITY, |(most, ..)| *most);
+        if figure > most {
+            better_at = report.step;
+        }
+        if figure >= most {
+            best = Some((figure, c, model));
+        }
+        if patient && report.step >= better_at.saturating_add(steps) {
+            break;
+        }
+        started = Instant::now();
     }
-    if let Some((figure, _, model)) = best {
-        return Ok(Kept { model, validation: Some(figure), seconds });
+    match best {
+        Some((figure, _, model)) => Ok(Kept { model, validation: Some(figure), seconds }),
+        // No step was asked for.
+        None => to_the_end(settings, material),
     }
+}
+
+/// Trains as long as the settings say.
+fn to_the_end(settings: &Settings, material: Material<'_>) -> anyhow::Result<Kept> {
+    let started = Instant::now();
+    let mut trainer = Trainer::new(settings, material)?;
+    while trainer.advance()?.is_some() {}
     let trained = trainer.finish()?;
-    seconds.train += started.elapsed().as_secs_f64();
+    let train = started.elapsed().as_secs_f64();
     let started = Instant::now();
     let model = Model::new(settings, trained, material, "")?;
-    seconds.embed = started.elapsed().as_secs_f64();
+    let seconds = Seconds { train, embed: started.elapsed().as_secs_f64(), ..Seconds::default() };
     Ok(Kept { model, validation: None, seconds })
 }
 
@@ -187,15 +196,10 @@ pub(super) fn learnt(
     ground: Ground<'_>,
 ) -> anyhow::Result<(Matrix<f32>, Model, f64, f64)> {
     let material = ground.material(transform);
+    let Kept { model, seconds, .. } = to_the_end(settings, material)?;
     let started = Instant::now();
-    let mut trainer = Trainer::new(settings, material)?;
-    while trainer.advance()?.is_some() {}
-    let trained = trainer.finish()?;
-    let train = started.elapsed().as_secs_f64();
-    let started = Instant::now();
-    let model = Model::new(settings, trained, material, "")?;
     let embeddings = embedded(&model, material, None)?;
-    Ok((embeddings, model, train, started.elapsed().as_secs_f64()))
+    Ok((embeddings, model, seconds.train, seconds.embed + started.elapsed().as_secs_f64()))
 }
 
 /// Embeddings, a row for each node: zeros for those that are not among `some` where rows can be

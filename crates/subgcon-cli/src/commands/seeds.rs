@@ -3,7 +3,22 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{iter, thread};
 
+use anyhow::Context as _;
+use subgcon::config::Settings;
+
 use crate::STACK;
+
+/// The seed of the last of so many runs, which begin with the settings' own.
+pub(super) fn last_seed(settings: &Settings, seeds: u64) -> anyhow::Result<u64> {
+    let Some(more) = seeds.checked_sub(1) else {
+        anyhow::bail!("--seeds = 0: run at least one");
+    };
+    let last = settings.seed.checked_add(more).filter(|&last| i64::try_from(last).is_ok());
+    last.with_context(|| {
+        let first = settings.seed;
+        format!("--seeds = {seeds}: seeds from {first} on reach 2^63; begin with a smaller one")
+    })
+}
 
 /// One piece of work for each seed, several at once, each on its share of the threads and on no more
 /// than `threads`. In the order of the seeds; the first error of that order, after which no
@@ -48,6 +63,17 @@ pub(super) fn each_seed<R: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn seeds_that_no_file_holds_are_refused_before_the_first_run() {
+        let from = |seed| Settings { seed, ..Settings::default() };
+        let largest = i64::MAX as u64;
+        assert_eq!(last_seed(&from(7), 3).unwrap(), 9);
+        assert_eq!(last_seed(&from(largest - 1), 2).unwrap(), largest);
+        for (first, seeds) in [(largest, 2), (7, u64::MAX), (0, 0)] {
+            assert!(last_seed(&from(first), seeds).is_err());
+        }
+    }
 
     #[test]
     fn work_at_once_comes_back_in_order() {

@@ -103,6 +103,19 @@ pub(super) fn agreed(runs: &[Vec<Candidate>]) -> Agreed {
     best.expect("a run has a candidate, which was measured with some C").1
 }
 
+/// Whether the last candidate is better than all before it in the mean over runs, or the only one.
+pub(super) fn still_rising(runs: &[Vec<Candidate>]) -> bool {
+    let most = |at: usize| {
+        let figures = (0..runs[0][at].by_strength.len()).map(|strength| {
+            let figures = runs.iter().map(|run| run[at].by_strength[strength].figure);
+            figures.sum::<f64>() / runs.len() as f64
+        });
+        figures.fold(f64::NEG_INFINITY, f64::max)
+    };
+    let last = runs[0].len() - 1;
+    (0..last).all(|at| most(last) > most(at) + SAME)
+}
+
 /// A run to a step; and the model that it led to.
 pub(super) fn learn_until(
     step: u64,
@@ -154,5 +167,15 @@ mod tests {
         assert_eq!(agreed(&turned), Agreed { step: 5, c: 0.1 });
         let later = [0.1, 0.2, 0.3].map(|x| run(&[[x, 0.0], [0.4 - x, 0.0]]));
         assert_eq!(agreed(&later), Agreed { step: 10, c: 0.1 });
+    }
+
+    #[test]
+    fn later_steps_may_be_better_where_the_last_is_better_than_all_before_it() {
+        assert!(still_rising(&[run(&[[0.5, 0.6], [0.7, 0.1]])]));
+        assert!(still_rising(&[run(&[[0.5, 0.6]])]));
+        // A plateau, which has its last step chosen; and figures that fall.
+        let level = [0.1, 0.2, 0.3].map(|x| run(&[[x, 0.0], [0.4 - x, 0.0]]));
+        assert!(!still_rising(&level));
+        assert!(!still_rising(&[run(&[[0.5, 0.9], [0.6, 0.8]])]));
     }
 }

@@ -176,7 +176,7 @@ fn random_splits_have_the_sizes_that_were_asked_for() {
         }
     }
     let told = place.fail(&format!("{words} --sizes 500/200/rest"));
-    assert!(told.contains("sizes: 700 nodes, and 600 have a label; ask for fewer"), "{told}");
+    assert!(told.contains("sizes: 700 nodes, and 600 can be drawn; ask for fewer"), "{told}");
     for more in ["--sizes 1/2", "--sizes 0.6/0.2/0.2 --train-per-class 20"] {
         place.command(&format!("{words} {more}")).assert().code(2).stdout("");
     }
@@ -246,7 +246,7 @@ fn splits_and_labels_that_cannot_be_probed_are_refused_by_both_commands() {
         "g.graph: the graph has no split: labels: class \"a\" has 18 nodes; 20 for",
     );
     let trainless: Vec<&str> = splits.iter().map(|s| if *s == "train" { "" } else { s }).collect();
-    check(&labels, &trainless, "no train nodes; assign some, or draw random splits");
+    check(&labels, &trainless, "no train nodes; assign some, or draw random splits with some");
 }
 
 #[test]

@@ -87,7 +87,11 @@ impl Parts {
         for (role, nodes) in [(Role::Train, &parts.train), (Role::Test, &parts.test)] {
             if nodes.is_empty() {
                 let problem = format!("no {} nodes", role.name());
-                return Err(refuse(&place, problem, "assign some, or draw random splits"));
+                return Err(refuse(
+                    &place,
+                    problem,
+                    "assign some, or draw random splits with some",
+                ));
             }
         }
         if let Some((node, role)) = unlabelled(labels, split) {

@@ -177,7 +177,7 @@ fn counts(parts: [Part; 3], labelled: usize) -> Result<[usize; 3]> {
     }
     let asked = counts.iter().fold(0usize, |sum, &count| sum.saturating_add(count));
     if asked > labelled {
-        let problem = format!("{asked} nodes, and {labelled} have a label");
+        let problem = format!("{asked} nodes, and {labelled} can be drawn");
         return refused(problem, "ask for fewer");
     }
     match parts.iter().filter(|part| **part == Part::Rest).count() {
@@ -334,8 +334,8 @@ mod tests {
             assert!(error.starts_with(&format!("sizes = {text}: write training")), "{error}");
         }
         for (text, wanted) in [
-            ("30/5/5", "sizes: 40 nodes, and 39 have a label; ask for fewer"),
-            ("0.6/0.3/0.3", "sizes: 47 nodes, and 39 have a label; ask for fewer"),
+            ("30/5/5", "sizes: 40 nodes, and 39 can be drawn; ask for fewer"),
+            ("0.6/0.3/0.3", "sizes: 47 nodes, and 39 can be drawn; ask for fewer"),
             ("rest/1/rest", "sizes: more than one part is the rest; give the size of one"),
             ("0/5/rest", "sizes: no train nodes; ask for at least one"),
             ("30/9/rest", "sizes: no test nodes; ask for at least one"),

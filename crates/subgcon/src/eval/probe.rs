@@ -34,6 +34,10 @@ pub struct ProbeSettings {
     /// Values to go on with, those above the grid, each tried where the one before it was the best so far:
     /// thousands of short rows want a larger c than any that a hundred rows could use.
     pub further: Vec<f64>,
+    /// Keep this c of them, whatever validation nodes say. Fits go through those below it on the
+    /// way, as they do where it is chosen: a small tolerance is met by more than one fit where
+    /// rows are few and c is large, and where a fit began decides which.
+    pub kept: Option<f64>,
     /// As in [`LogisticSettings`], times the length of the training rows (root mean square) where
     /// that is below 1: derivatives are as short as rows are, and small ones would look fitted
     /// where nothing is.
@@ -51,6 +55,7 @@ impl Default for ProbeSettings {
             standardise: false,
             grid: ProbeSettings::half_decades(),
             further: vec![1e4, 1e5, 1e6],
+            kept: None,
             tolerance,
             steps,
         }
@@ -66,13 +71,38 @@ impl ProbeSettings {
     /// The same with these values of c and no others.
     #[must_use]
     pub fn with_grid(self, grid: Vec<f64>) -> ProbeSettings {
-        ProbeSettings { grid, further: Vec::new(), ..self }
+        ProbeSettings { grid, further: Vec::new(), kept: None, ..self }
+    }
+
+    /// All values of c, rising.
+    fn all(&self) -> Vec<f64> {
+        let largest = self.grid.iter().copied().fold(0.0, f64::max);
+        let further = self.further.iter().copied().filter(|&c| c > largest);
+        let mut all: Vec<f64> = self.grid.iter().copied().chain(further).collect();
+        all.sort_by(f64::total_cmp);
+        all
+    }
+
+    /// The same with all of them tried, those above the grid, too.
+    #[must_use]
+    pub fn with_all(self) -> ProbeSettings {
+        let all = self.all();
+        self.with_grid(all)
+    }
+
+    /// The same with this c of them kept.
+    #[must_use]
+    pub fn keeping(self, c: f64) -> ProbeSettings {
+        ProbeSettings { kept: Some(c), ..self.with_all() }
     }
 
     /// Whether they can be used.
     pub fn validate(&self) -> Result<()> {
         if self.grid.is_empty() {
             return Err(Error::setting("grid", "[]", "give at least one value of c"));
+        }
+        if let Some(kept) = self.kept.filter(|kept| !self.all().contains(kept)) {
+            return Err(Error::setting("kept", kept, "keep one of the grid"));
         }
         self.grid.iter().chain(&self.further).try_for_each(|&c| self.logistic(c).validate())
     }
@@ -169,7 +199,7 @@ pub fn validate(
     let fitted = fit(embeddings, labels.nodes(), &task, &split.name, &parts, settings)?;
     let figures = fitted.validation.ok_or_else(|| {
         let place = format!("split {}", shown(&split.name));
-        refuse(&place, "no validation nodes", "assign some, or draw random splits")
+        refuse(&place, "no validation nodes", "assign some, or draw random splits with some")
     })?;
     Ok(Validated { c: fitted.c, tried: fitted.tried, figures })
 }
@@ -194,14 +224,20 @@ fn fit(
 ) -> Result<Fitted> {
     settings.validate()?;
     checks::embeddings(embeddings, nodes, "labels")?;
-    let largest = settings.grid.iter().copied().fold(0.0, f64::max);
-    let mut further: Vec<f64> = settings.further.iter().copied().filter(|&c| c > largest).collect();
-    further.sort_by(f64::total_cmp);
-    let choice = settings.grid.len() + further.len();
+    let (mut grid, mut certain) = (settings.all(), settings.grid.len());
+    if let Some(kept) = settings.kept {
+        grid.retain(|&c| c <= kept);
+        certain = grid.len();
+    }
+    let choice = if settings.kept.is_some() { 1 } else { grid.len() };
     if parts.validation.is_empty() && choice > 1 {
         let problem = format!("no validation nodes to choose one of {choice} c by");
         let place = format!("split {}", shown(name));
-        return Err(refuse(&place, problem, "assign some, draw random splits, or give a single c"));
+        return Err(refuse(
+            &place,
+            problem,
+            "assign some, draw random splits with some, or give a single c",
+        ));
     }
     let rows = Rows::new(embeddings, &parts.train, settings.normalise, settings.standardise);
     let others = [&parts.validation[..], &parts.test];
@@ -211,15 +247,12 @@ fn fit(
         None => rows,
     };
     let train = rows.of(&parts.train);
-    let mut grid = settings.grid.clone();
-    grid.sort_by(f64::total_cmp);
     let (mut tried, mut previous): (Vec<Tried>, Option<Logistic>) = (Vec::new(), None);
     let mut best: Option<(f64, (f64, f64), Logistic)> = None;
     let fitting = task.fitting(&train, &parts.train);
     let length = length(&train.values) / (train.rows.max(1) as f64).sqrt();
     let shorter = if length > 0.0 { length.min(1.0) } else { 1.0 };
-    let certain = grid.len();
-    for (at, c) in grid.into_iter().chain(further).enumerate() {
+    for (at, c) in grid.into_iter().enumerate() {
         let still_best =
             tried.last().zip(best.as_ref()).is_some_and(|(last, (best, ..))| last.c == *best);
         if at >= certain && !still_best {
@@ -237,7 +270,8 @@ fn fit(
         };
         tried.push(Tried { c, validation, surprise, converged: fit.converged });
         let worth = (surprise.map_or(0.0, |surprise| -surprise), validation.unwrap_or(0.0));
-        if best.as_ref().is_none_or(|(_, most, _)| worth > *most) {
+        let wanted = settings.kept.is_none_or(|kept| kept == c);
+        if wanted && best.as_ref().is_none_or(|(_, most, _)| worth > *most) {
             best = Some((c, worth, fit.clone()));
         }
         previous = Some(fit);

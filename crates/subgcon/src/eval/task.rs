@@ -178,7 +178,11 @@ fn sizes(labels: &Labels, nodes: &[u32]) -> Vec<usize> {
 
 fn no_training_node(place: &str, class: &str, role: Role) -> Error {
     let problem = format!("class {} has {} nodes but no training node", shown(class), role.name());
-    refuse(place, problem, "move one of its nodes to training, or take them out of the split")
+    refuse(
+        place,
+        problem,
+        "move one of its nodes to training, take them out of the split, or draw random splits",
+    )
 }
 
 fn too_few(place: &str, problem: &str) -> Error {

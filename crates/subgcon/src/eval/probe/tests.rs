@@ -211,13 +211,32 @@ fn wide_rows_are_told_apart_as_if_they_were_fitted_whole() {
 }
 
 #[test]
+fn a_c_that_is_kept_is_fitted_as_where_it_is_chosen() {
+    // Two rows of four columns for each class: small tolerances are met by more than one fit.
+    let (x, labels, thirds) = (embeddings(18, 3), labels(18, 3), split(18));
+    let all = ProbeSettings::default().with_all();
+    assert_eq!(all.grid.last(), Some(&1e6));
+    let chosen = probe(&x, &labels, &thirds, &all).unwrap();
+    for (at, &c) in all.grid.iter().enumerate() {
+        let kept = probe(&x, &labels, &thirds, &ProbeSettings::default().keeping(c)).unwrap();
+        assert_eq!((kept.c, &kept.tried[..]), (c, &chosen.tried[..=at]));
+        if c == chosen.c {
+            assert_eq!((kept.test, kept.validation), (chosen.test, chosen.validation));
+        }
+    }
+    let unknown = ProbeSettings { kept: Some(0.2), ..ProbeSettings::default() };
+    let refused = probe(&x, &labels, &thirds, &unknown).unwrap_err().to_string();
+    assert!(refused.contains("keep one of the grid"), "{refused}");
+}
+
+#[test]
 fn one_c_needs_no_validation_nodes() {
     let (x, labels, mut split) = (embeddings(90, 3), labels(90, 3), split(90));
     split.roles.iter_mut().filter(|role| **role == VALIDATION).for_each(|role| *role = 0);
     assert_eq!(
         refusal(&x, &labels, &split),
         "split \"thirds\": no validation nodes to choose one of 16 c by; assign some, draw \
-         random splits, or give a single c"
+         random splits with some, or give a single c"
     );
     let settings = ProbeSettings::default().with_grid(vec![1.0]);
     assert_eq!(probe(&x, &labels, &split, &settings).unwrap().validation, None);
@@ -240,7 +259,7 @@ fn classes_that_training_nodes_agree_on_are_answered_so() {
     assert_eq!(
         refusal(&x, &several, &split(90)),
         "split \"thirds\": class \"c\" has test nodes but no training node; move one of its nodes to \
-         training, or take them out of the split"
+         training, take them out of the split, or draw random splits"
     );
     let same = Labels::Multi { members: [1, 0, 0].repeat(90).into(), names };
     assert_eq!(
@@ -277,7 +296,7 @@ fn what_cannot_be_probed_is_refused_by_name() {
     );
     assert_eq!(
         refusal(&x, &good, &Split::unused("empty", 90)),
-        "split \"empty\": no train nodes; assign some, or draw random splits"
+        "split \"empty\": no train nodes; assign some, or draw random splits with some"
     );
     let mut classes: Vec<Option<i64>> = (0..90).map(|node| Some(node % 3)).collect();
     classes[40] = None;
@@ -290,7 +309,7 @@ fn what_cannot_be_probed_is_refused_by_name() {
     assert_eq!(
         refusal(&x, &Labels::from_integers(&classes), &thirds),
         "split \"thirds\": class \"9\" has validation nodes but no training node; move one of its nodes to \
-         training, or take them out of the split"
+         training, take them out of the split, or draw random splits"
     );
     let one = Labels::from_integers(&[Some(4); 90]);
     assert_eq!(
