@@ -69,7 +69,7 @@ fn dispatch(command: Command, told: bool, progress: &progress::Bars) -> anyhow::
         Command::Eval(eval) => commands::eval::run(&eval, progress),
         Command::Benchmark(benchmark) => commands::benchmark::run(&benchmark, told, progress),
         Command::Links(links) => commands::links::run(&links, progress),
-        Command::Reproduce(reproduce) => commands::reproduce::run(&reproduce, progress),
+        Command::Reproduce(reproduce) => commands::reproduce::run(&reproduce, told, progress),
         Command::Demo(demo) => commands::demo::run(&demo, progress),
     }
 }

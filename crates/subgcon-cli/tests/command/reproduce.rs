@@ -148,7 +148,40 @@ fn what_is_not_there_is_said() {
     assert!(told.contains("run at least one"), "{told}");
     let told = place.fail("reproduce size --data data -o new --set training.stepz=1");
     assert!(told.contains("stepz"), "{told}");
+    let largest = i64::MAX;
+    let told =
+        place.fail(&format!("reproduce size --data data -o new --seeds 2 --set seed={largest}"));
+    assert!(told.contains("begin with a smaller one"), "{told}");
+    // Right for the preset that most experiments start from, not for one that `all` uses, too.
+    let told =
+        place.fail("reproduce all --data data -o new --preset default --set contexts.size=70");
+    assert!(told.contains("contexts.size"), "{told}");
+    let rule = "--set training.held_out=20 --set training.stopping=effective-rank";
+    let told = place.fail(&format!("reproduce all --data data -o new {rule}"));
+    assert!(told.contains("`reproduce classification`; leave the rule out"), "{told}");
     assert!(!place.path("new").exists(), "nothing was asked for that can be done");
+}
+
+#[test]
+fn pages_tell_what_was_run_and_not_what_is_usual() {
+    let place = small();
+    let words = format!("{QUICK} --set seed=7 --set training.subgraphs=33");
+    place.run(&format!("reproduce threads --data data -o results {words}"));
+    let page = read(&place, "results/threads.md");
+    assert!(page.contains("6 steps on 33 contexts or all there are"), "{page}");
+    assert!(page.contains("seeds 7 to 7,"), "{page}");
+    place.run(&format!("reproduce efficiency --data data -o results {words} --threads 1"));
+    let page = read(&place, "results/efficiency.md");
+    assert!(page.contains("`default`, 33 contexts (ours)"), "{page}");
+    assert!(page.contains(" --threads 1\n"), "{page}");
+    // No context can be of more nodes than there are; nothing is left of what was begun.
+    let many = "--set training.subgraphs=100000";
+    let words = format!("reproduce efficiency --data data -o results {QUICK} {many}");
+    let output = place.command(&words).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.starts_with("error: training.subgraphs"), "{told}");
+    assert!(!place.path("results/stores/without-contexts").exists());
 }
 
 #[test]

@@ -13,6 +13,9 @@ use serde_json::Value;
 use super::page::{Page, Table, printed};
 use super::{Dataset, Lab, PresetName, paper};
 
+/// Whose runs are measured.
+pub(super) const PRESETS: &[PresetName] = &[PresetName::Reference, PresetName::Default];
+
 pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
     let mut table =
         Table::new(&["graph", "", "training s", "contexts s", "embedding s", "memory MB"]);
@@ -29,15 +32,11 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
                 number(paper::MEGABYTES),
             ]);
         }
-        let folder = lab.arguments.output.join("stores").join("without-contexts");
-        for preset in [PresetName::Reference, PresetName::Default] {
-            // Settings may ask for the same contexts in both.
-            let store = copied(dataset.store.root(), &folder)?;
-            let nodes = dataset.store.adjacency()?.nodes();
-            let subgraphs = subgraphs(dataset).min(nodes).to_string();
-            let seeds = lab.arguments.seeds.to_string();
-            let words = ["--subgraphs", &subgraphs, "--seeds", &seeds].map(str::to_owned);
-            let report = lab.alone(&store, preset, &words)?;
+        for &preset in PRESETS {
+            let most = dataset.store.adjacency()?.nodes();
+            let subgraphs =
+                lab.preset(preset)?.training.subgraphs.unwrap_or(subgraphs(dataset)).min(most);
+            let report = measured(lab, dataset, preset, subgraphs)?;
             let seconds = |stage: &str| figure(&report["seconds"][stage], 1.0, 2);
             table.rows.push(vec![
                 dataset.shown.into(),
@@ -48,9 +47,8 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
                 figure(&report["peak_rss_bytes"], 1e-6, 0),
             ]);
         }
-        remove(&folder)?;
     }
-    for preset in [PresetName::Reference, PresetName::Default] {
+    for &preset in PRESETS {
         settings.push((preset.name(), lab.preset(preset)?));
     }
     Ok(Page {
@@ -66,6 +64,26 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
         settings,
         picture: None,
     })
+}
+
+/// What a process of its own tells of runs on a store without contexts.
+fn measured(
+    lab: &Lab<'_>,
+    dataset: &Dataset,
+    preset: PresetName,
+    subgraphs: usize,
+) -> anyhow::Result<Value> {
+    let folder = lab.arguments.output.join("stores").join("without-contexts");
+    // Settings may ask for the same contexts in both presets.
+    let store = copied(dataset.store.root(), &folder)?;
+    let mut words = vec!["--subgraphs".to_owned(), subgraphs.to_string()];
+    words.extend(["--seeds".to_owned(), lab.arguments.seeds.to_string()]);
+    if let Some(threads) = lab.threads {
+        words.extend(["--threads".to_owned(), threads.to_string()]);
+    }
+    let report = lab.alone(&store, preset, &words);
+    remove(&folder)?;
+    report
 }
 
 /// A store in a folder of its own, where no contexts are left from an earlier experiment.

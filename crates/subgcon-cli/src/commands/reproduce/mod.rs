@@ -40,12 +40,13 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use subgcon::config::Settings;
+use subgcon::config::{Settings, Stopping};
 use subgcon::eval::ProbeSettings;
 
 use super::benchmark::{Plan, Select, Summary, summarise, validated};
 use super::eval::SplitArguments;
 use super::figures::Row;
+use super::seeds::last_seed;
 use super::train::{PresetName, set};
 use super::{say, shell_word};
 use crate::format::counted;
@@ -100,6 +101,11 @@ enum Experiment {
 }
 
 impl Experiment {
+    /// Whether validation nodes choose the step of its runs.
+    fn selects(self) -> bool {
+        !matches!(self, Experiment::Composition | Experiment::Efficiency | Experiment::Threads)
+    }
+
     /// As it is asked for.
     fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
@@ -115,6 +121,8 @@ struct Lab<'a> {
     experiment: Cell<Experiment>,
     /// What was measured before, by graph and settings.
     journal: Journal,
+    /// Threads, where the user asked for so many.
+    threads: Option<usize>,
 }
 
 /// A learnt row beside those that cost nothing.
@@ -129,18 +137,25 @@ struct Beside {
 const EVERY: u64 = 5;
 const EVERY_SLOWLY: u64 = 15;
 
-pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> {
-    if arguments.seeds == 0 {
-        anyhow::bail!("--seeds = 0: run at least one");
-    }
+/// `told`: the number of threads is what the user asked for.
+pub(crate) fn run(arguments: &Arguments, told: bool, progress: &Bars) -> anyhow::Result<()> {
+    let wanted = match arguments.table {
+        Experiment::All => Experiment::value_variants()
+            .iter()
+            .copied()
+            .filter(|experiment| *experiment != Experiment::All)
+            .collect(),
+        one => vec![one],
+    };
     // Before anything is written.
-    arguments.changed(arguments.preset)?;
+    arguments.check(&wanted)?;
     let lab = Lab {
         arguments,
         progress,
         datasets: datasets(arguments, progress)?,
         experiment: Cell::new(arguments.table),
         journal: Journal::open(&arguments.output)?,
+        threads: told.then(rayon::current_num_threads),
     };
     if let (known @ 1.., path) = lab.journal.known() {
         say(&format!(
@@ -154,14 +169,6 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
         let store = given.store.root().display();
         say(&format!("{store} was put there by somebody, and is taken as it is\n"))?;
     }
-    let wanted = match arguments.table {
-        Experiment::All => Experiment::value_variants()
-            .iter()
-            .copied()
-            .filter(|experiment| *experiment != Experiment::All)
-            .collect(),
-        one => vec![one],
-    };
     for experiment in wanted {
         lab.experiment.set(experiment);
         let page = match experiment {
@@ -183,9 +190,33 @@ pub(crate) fn run(arguments: &Arguments, progress: &Bars) -> anyhow::Result<()> 
 }
 
 impl Arguments {
-    /// A preset with `--set` over it.
-    fn changed(&self, preset: PresetName) -> anyhow::Result<Settings> {
-        let mut settings = preset.settings();
+    /// Whether these experiments can be done as asked.
+    fn check(&self, wanted: &[Experiment]) -> anyhow::Result<()> {
+        if self.seeds == 0 {
+            anyhow::bail!("--seeds = 0: run at least one");
+        }
+        for experiment in wanted {
+            let presets = match experiment {
+                Experiment::Classification => PresetName::value_variants(),
+                Experiment::Efficiency => efficiency::PRESETS,
+                _ => std::slice::from_ref(&self.preset),
+            };
+            for preset in presets {
+                let settings = self.changed(preset.settings())?;
+                last_seed(&settings, self.seeds)?;
+                if experiment.selects() && settings.training.stopping != Stopping::Never {
+                    anyhow::bail!(
+                        "training.stopping: validation nodes choose the step in `reproduce {}`; leave the rule out",
+                        experiment.name()
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Settings with `--set` over them.
+    fn changed(&self, mut settings: Settings) -> anyhow::Result<Settings> {
         for assignment in &self.set {
             settings = set(&settings, assignment)?;
         }
@@ -220,7 +251,7 @@ impl Lab<'_> {
 
     /// A preset with `--set` over it.
     fn preset(&self, preset: PresetName) -> anyhow::Result<Settings> {
-        self.arguments.changed(preset)
+        self.arguments.changed(preset.settings())
     }
 
     /// All runs of one setting on one graph; the step is chosen by validation, as in the paper.
@@ -288,7 +319,7 @@ impl Lab<'_> {
         let output = command.output().context("cannot start this program again")?;
         if !output.status.success() {
             let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            anyhow::bail!("{}: {told}", store.display());
+            anyhow::bail!("{}", told.strip_prefix("error: ").unwrap_or(&told));
         }
         serde_json::from_slice(&output.stdout).context("a report in JSON")
     }
@@ -310,6 +341,10 @@ impl Lab<'_> {
         }
         for assignment in set {
             words += &format!(" --set '{assignment}'");
+        }
+        // Seconds depend on them, other figures do not.
+        if let Some(threads) = self.threads.filter(|_| experiment == Experiment::Efficiency) {
+            words += &format!(" --threads {threads}");
         }
         words
     }

@@ -1,6 +1,7 @@
 //! How is a result written down? A Markdown file, with a picture beside it where the paper
 //! has a figure; both replace those of an earlier run.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -9,6 +10,7 @@ use subgcon::config::Settings;
 
 use super::{Experiment, Lab, Row};
 use crate::commands::figures::Spread;
+use crate::commands::seeds::last_seed;
 
 /// One experiment's outcome.
 pub(super) struct Page {
@@ -65,19 +67,22 @@ impl Page {
             picture_line = format!("![{}]({}.svg)\n\n", self.title, name.get_name());
             paths.push(path);
         }
-        save(&text_path, &self.text(&lab.command(experiment), lab.arguments.seeds, &picture_line))?;
+        let first = lab.base()?.seed;
+        let seeds = first..=last_seed(&lab.base()?, lab.arguments.seeds)?;
+        save(&text_path, &self.text(&lab.command(experiment), &seeds, &picture_line))?;
         Ok(paths)
     }
 
-    fn text(&self, command: &str, seeds: u64, picture: &str) -> String {
+    fn text(&self, command: &str, seeds: &RangeInclusive<u64>, picture: &str) -> String {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let mut text = format!(
-            "# {}\n\n{}\n\n```sh\n{command}\n```\n\nsubgcon {}, seeds 0 to {}, a machine with {threads} \
+            "# {}\n\n{}\n\n```sh\n{command}\n```\n\nsubgcon {}, seeds {} to {}, a machine with {threads} \
              cores.\n\n{picture}",
             self.title,
             self.how,
             env!("CARGO_PKG_VERSION"),
-            seeds - 1
+            seeds.start(),
+            seeds.end()
         );
         for table in &self.tables {
             text += &table.markdown();
