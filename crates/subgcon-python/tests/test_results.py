@@ -67,6 +67,7 @@ def test_the_probe_is_scikit_learns(toy):
     assert found["test_mean"] == pytest.approx(probe.score(rows[roles == 3], toy.y[roles == 3]))
     assert found["validation_mean"] == pytest.approx(probe.score(rows[roles == 2], toy.y[roles == 2]))
     assert found["splits"]["mine"]["c"] == 1.0 and found["metric"] == "accuracy"
+    assert found["test_std"] is None, "a single split has no deviation"
 
 
 def test_evaluation_of_other_labels(toy):
@@ -82,6 +83,9 @@ def test_evaluation_of_other_labels(toy):
         evaluate(rows, words, sizes=(0.5, 0.5))
     with pytest.raises(ValueError, match="sizes are of random splits"):
         evaluate(rows, words, toy.y.astype("u1") + 1, sizes=(0.5, 0.25, 0.25))
+    for number in ("train_per_class", "validation_per_class"):
+        with pytest.raises(ValueError, match="sizes are of the whole"):
+            evaluate(rows, words, sizes=(0.5, 0.25, 0.25), **{number: 5})
     roles = (np.arange(150) % 3 + 1).astype("u1")
     found = evaluate(rows, several, roles)
     assert found["metric"] == "micro_f1" and found["test_mean"] == 1.0 and found["groups"] is None

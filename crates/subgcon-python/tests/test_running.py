@@ -72,7 +72,7 @@ def test_ctrl_c_stops_every_phase_within_a_second(large, phase):
     # A phase is seen if it takes longer than it takes to look: a fast machine gets a larger graph.
     for nodes in (30_000, 240_000):
         graph = large if nodes == 30_000 else datasets.communities(nodes=nodes, edges=6 * nodes, feature_width=200, seed=1)
-        learner = SubgCon(columns, encoder=encoder, max_iter=steps, random_state=0, verbose=watch)
+        learner = SubgCon(columns, encoder=encoder, max_iter=steps, random_state=0, n_jobs=1, verbose=watch)
         try:
             learner.fit(graph)
         except KeyboardInterrupt:
@@ -94,7 +94,7 @@ def test_ctrl_c_does_not_wait_for_work_that_tells_nothing():
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        SubgCon(128, context_size=2, random_state=0, settings={"contexts": {"method": {"power": {"steps": 1}}}}, verbose=watch).fit(graph)
+        SubgCon(128, context_size=2, random_state=0, n_jobs=1, settings={"contexts": {"method": {"power": {"steps": 1}}}}, verbose=watch).fit(graph)
     assert time.monotonic() - pressed[0] < 1.0
 
 

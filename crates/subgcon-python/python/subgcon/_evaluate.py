@@ -16,8 +16,8 @@ def evaluate(
     labels: Any,
     splits: Any = None,
     *,
-    train_per_class: int = 20,
-    validation_per_class: int = 30,
+    train_per_class: "int | None" = None,
+    validation_per_class: "int | None" = None,
     sizes: Any = None,
     C: "float | list[float] | None" = None,
     normalise: bool = False,
@@ -29,7 +29,7 @@ def evaluate(
 
     ``labels`` are one class a node (None or -1 in a graph: no label), rows of zeros and ones, or a :class:`Graph` that has
     labels and perhaps splits. ``splits`` is a dict of roles (0 unused, 1 train, 2 validation, 3 test), a number of
-    random splits, or nothing: the graph's, or ten random ones. Those have so many nodes of each class, or with ``sizes`` so many
+    random splits, or nothing: the graph's, or ten random ones. Those have so many nodes of each class (20 and 30), or with ``sizes`` so many
     of the whole for training, validation and test: shares, numbers or "rest", as ``(0.6, 0.2, 0.2)`` or ``(140, 500, "rest")``. C is chosen on the validation nodes unless it is given. Groups (k-means)
     and nearest nodes are those of some nodes where there are more than 32,768 (``groups["nodes"]``, ``sim_nodes``).
 
@@ -61,6 +61,8 @@ def evaluate(
     elif splits is not None:
         given = [("given", _arrays.contiguous(splits, dtype=np.uint8))]
     if sizes is not None:
+        if train_per_class is not None or validation_per_class is not None:
+            raise ValueError("sizes are of the whole; leave them out, or train_per_class and validation_per_class")
         if given:
             raise ValueError("sizes are of random splits; give their number as splits, or leave one of the two out")
         sizes = sizes if isinstance(sizes, str) else "/".join(str(size) for size in sizes)
@@ -72,7 +74,7 @@ def evaluate(
             _arrays.contiguous(classes, dtype=np.int32 if single else np.uint8),
             names,
             given,
-            (drawn, train_per_class, validation_per_class, sizes),
+            (drawn, 20 if train_per_class is None else train_per_class, 30 if validation_per_class is None else validation_per_class, sizes),
             strengths,
             normalise,
             standardise,
@@ -87,7 +89,7 @@ def evaluate(
     return {
         "metric": metric,
         "test_mean": float(np.mean(tests)),
-        "test_std": float(np.std(tests, ddof=1)) if len(tests) > 1 else 0.0,
+        "test_std": float(np.std(tests, ddof=1)) if len(tests) > 1 else None,
         "validation_mean": float(np.mean(validations)) if len(validations) == len(tests) else None,
         "nodes": rows.shape[0],
         "width": rows.shape[1],
