@@ -48,7 +48,7 @@ def ours(options, store, preset):
     seconds = report["seconds"]
     return {
         "test": report["accuracy_mean"],
-        "spread": report["accuracy_std"] if report["spread_over"] == "runs" else 0.0,
+        "spread": report["accuracy_std"] if report["spread_over"] == "runs" else None,
         "validation": report["validation_mean"],
         "seconds": seconds["contexts"] + seconds["train"] + seconds["embed"],
         "peak": report["peak_rss_bytes"],
@@ -73,8 +73,9 @@ for store in options.stores:
 
     def line(name, labels, figures):
         mean = lambda field: statistics.mean(figure[field] for figure in figures)
-        spread = figures[0].get("spread", statistics.stdev(f["test"] for f in figures) if len(figures) > 1 else 0.0)
-        test = "" if options.no_test else f"{100 * mean('test'):.1f} ± {100 * spread:.1f}"
+        spread = statistics.stdev(f["test"] for f in figures) if len(figures) > 1 else figures[0].get("spread")
+        test = f"{100 * mean('test'):.1f}" + (f" ± {100 * spread:.1f}" if spread is not None else "")
+        test = "" if options.no_test else test
         print(
             f"| {name} | {labels} | {100 * mean('validation'):.1f} | {test} | {mean('seconds'):.2f} "
             f"| {mean('peak') / 1e6:.0f} | {figures[0].get('width', '')} |",
