@@ -79,10 +79,17 @@ def test_evaluation_of_other_labels(toy):
         assert [split[role]["nodes"] for role in ("train", "validation", "test")] == counts
     several = (toy.y[:, None] >= [[1, 2]]).astype(int)
     assert len(evaluate(rows, several, sizes=(0.5, 0.25, 0.25))["splits"]) == 10
+    # A graph's own splits are not what is asked for then.
+    graph = Graph.from_matrix(toy.A, labels=toy.y).with_splits({"mine": (np.arange(150) % 3 + 1).astype("u1")})
+    assert list(evaluate(rows, graph)["splits"]) == ["mine"]
+    for asked, counts in [({"train_per_class": 5}, [15, 90, 45]), ({"validation_per_class": 5}, [60, 15, 75]), ({"sizes": (30, 40, "rest")}, [30, 40, 80])]:
+        splits = list(evaluate(rows, graph, **asked)["splits"].values())
+        assert len(splits) == 10 and [splits[0][role]["nodes"] for role in ("train", "validation", "test")] == counts
     with pytest.raises(ValueError, match="sizes = 0.5/0.5: write training/validation/test"):
         evaluate(rows, words, sizes=(0.5, 0.5))
-    with pytest.raises(ValueError, match="sizes are of random splits"):
-        evaluate(rows, words, toy.y.astype("u1") + 1, sizes=(0.5, 0.25, 0.25))
+    for asked in ({"sizes": (0.5, 0.25, 0.25)}, {"train_per_class": 5}, {"validation_per_class": 5}):
+        with pytest.raises(ValueError, match=f"{next(iter(asked))}: of random splits"):
+            evaluate(rows, words, toy.y.astype("u1") + 1, **asked)
     for number in ("train_per_class", "validation_per_class"):
         with pytest.raises(ValueError, match="sizes are of the whole"):
             evaluate(rows, words, sizes=(0.5, 0.25, 0.25), **{number: 5})

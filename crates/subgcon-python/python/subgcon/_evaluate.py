@@ -29,9 +29,10 @@ def evaluate(
 
     ``labels`` are one class a node (None or -1 in a graph: no label), rows of zeros and ones, or a :class:`Graph` that has
     labels and perhaps splits. ``splits`` is a dict of roles (0 unused, 1 train, 2 validation, 3 test), a number of
-    random splits, or nothing: the graph's, or ten random ones. Those have so many nodes of each class (20 and 30), or with ``sizes`` so many
-    of the whole for training, validation and test: shares, numbers or "rest", as ``(0.6, 0.2, 0.2)`` or ``(140, 500, "rest")``. C is chosen on the validation nodes unless it is given. Groups (k-means)
-    and nearest nodes are those of some nodes where there are more than 32,768 (``groups["nodes"]``, ``sim_nodes``).
+    random splits, or nothing: the graph's, or ten random ones where it has none or their sizes are given. Those have so many nodes of each
+    class (20 and 30), or with ``sizes`` so many of the whole for training, validation and test: shares, numbers or "rest", as
+    ``(0.6, 0.2, 0.2)`` or ``(140, 500, "rest")``. C is chosen on the validation nodes unless it is given. Groups (k-means) and
+    nearest nodes are those of some nodes where there are more than 32,768 (``groups["nodes"]``, ``sim_nodes``).
 
     >>> from subgcon import datasets
     >>> graph = datasets.communities(nodes=600, edges=3000, classes=3)
@@ -39,12 +40,14 @@ def evaluate(
     >>> report["metric"], report["test_mean"]
     ('accuracy', 1.0)
     """
+    numbers = {"train_per_class": train_per_class, "validation_per_class": validation_per_class, "sizes": sizes}
+    drawn_by = [name for name, number in numbers.items() if number is not None]
     if isinstance(labels, Graph):
         graph, found = labels, labels._native.labels()
         if found is None:
             raise ValueError("labels: the graph has none; give it some with with_labels")
         classes, names = found
-        if splits is None and sizes is None:
+        if splits is None and not drawn_by:
             splits = graph.splits or None
     else:
         classes, names = _arrays.classes_of(labels, len(labels))
@@ -60,11 +63,11 @@ def evaluate(
         given = [(str(name), _arrays.contiguous(roles, dtype=np.uint8)) for name, roles in splits.items()]
     elif splits is not None:
         given = [("given", _arrays.contiguous(splits, dtype=np.uint8))]
+    if given and drawn_by:
+        raise ValueError(f"{drawn_by[0]}: of random splits; give their number as splits, or leave one of the two out")
     if sizes is not None:
-        if train_per_class is not None or validation_per_class is not None:
+        if len(drawn_by) > 1:
             raise ValueError("sizes are of the whole; leave them out, or train_per_class and validation_per_class")
-        if given:
-            raise ValueError("sizes are of random splits; give their number as splits, or leave one of the two out")
         sizes = sizes if isinstance(sizes, str) else "/".join(str(size) for size in sizes)
     strengths = None if C is None else [float(c) for c in np.atleast_1d(C)]
     single = classes.ndim == 1
