@@ -16,7 +16,7 @@ pub(super) fn last_seed(settings: &Settings, seeds: u64) -> anyhow::Result<u64> 
     let last = settings.seed.checked_add(more).filter(|&last| i64::try_from(last).is_ok());
     last.with_context(|| {
         let first = settings.seed;
-        format!("--seeds = {seeds}: seeds from {first} on reach 2^63; begin with a smaller one")
+        format!("--seeds = {seeds}: seeds from {first} on reach 2^63; ask for fewer, or begin with a smaller one")
     })
 }
 

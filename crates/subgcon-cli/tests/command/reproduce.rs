@@ -151,11 +151,16 @@ fn what_is_not_there_is_said() {
     let largest = i64::MAX;
     let told =
         place.fail(&format!("reproduce size --data data -o new --seeds 2 --set seed={largest}"));
-    assert!(told.contains("begin with a smaller one"), "{told}");
+    assert!(told.contains("ask for fewer, or begin with a smaller one"), "{told}");
     // Right for the preset that most experiments start from, not for one that `all` uses, too.
     let told =
         place.fail("reproduce all --data data -o new --preset default --set contexts.size=70");
     assert!(told.contains("contexts.size"), "{told}");
+    std::fs::create_dir(place.path("mine.graph")).unwrap();
+    std::fs::write(place.path("mine.graph/manifest.json"), "{}").unwrap();
+    let told = place.fail("reproduce size --data data -o mine.graph");
+    assert!(told.contains("mine.graph/manifest.json: a graph, contexts or a model are"), "{told}");
+    assert_eq!(std::fs::read_dir(place.path("mine.graph")).unwrap().count(), 1);
     let rule = "--set training.held_out=20 --set training.stopping=effective-rank";
     let told = place.fail(&format!("reproduce all --data data -o new {rule}"));
     assert!(told.contains("`reproduce classification`; leave the rule out"), "{told}");
@@ -165,22 +170,39 @@ fn what_is_not_there_is_said() {
 #[test]
 fn pages_tell_what_was_run_and_not_what_is_usual() {
     let place = small();
-    let words = format!("{QUICK} --set seed=7 --set training.subgraphs=33");
+    let quick = QUICK.replace("--seeds 1", "--seeds 2");
+    let words = format!("{quick} --set seed=7 --set training.subgraphs=33");
     place.run(&format!("reproduce threads --data data -o results {words}"));
     let page = read(&place, "results/threads.md");
     assert!(page.contains("6 steps on 33 contexts or all there are"), "{page}");
-    assert!(page.contains("seeds 7 to 7,"), "{page}");
+    assert!(page.contains(", seed 7, a machine"), "one run, however many others have: {page}");
     place.run(&format!("reproduce efficiency --data data -o results {words} --threads 1"));
     let page = read(&place, "results/efficiency.md");
     assert!(page.contains("`default`, 33 contexts (ours)"), "{page}");
-    assert!(page.contains(" --threads 1\n"), "{page}");
-    // No context can be of more nodes than there are; nothing is left of what was begun.
-    let many = "--set training.subgraphs=100000";
+    assert!(
+        page.contains(", seeds 7 to 8, a machine") && page.contains(" --threads 1\n"),
+        "{page}"
+    );
+    place.run(&format!("reproduce composition --data data -o results {words}"));
+    let page = read(&place, "results/composition.md");
+    assert!(!page.contains("seeds 7"), "nothing is drawn by lot: {page}");
+    // All there are, where more are asked for, or a number is not: 300 but for those held out.
+    for (asked, told) in
+        [("100000", "`default`, 280 contexts"), ("none", "`default`, 280 contexts")]
+    {
+        let words = format!("{QUICK} --set training.held_out=20 --set training.subgraphs={asked}");
+        place.run(&format!("reproduce efficiency --data data -o results {words}"));
+        let page = read(&place, "results/efficiency.md");
+        assert!(page.contains(told), "{page}");
+        place.run(&format!("reproduce threads --data data -o results {words}"));
+    }
+    // Nothing is left of what cannot be done.
+    let many = "--set training.held_out=100000";
     let words = format!("reproduce efficiency --data data -o results {QUICK} {many}");
     let output = place.command(&words).output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.starts_with("error: training.subgraphs"), "{told}");
+    assert!(told.starts_with("error: training.held_out = 100000"), "{told}");
     assert!(!place.path("results/stores/without-contexts").exists());
 }
 

@@ -83,6 +83,7 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
                numbers are not comparable."
             .into(),
         settings,
+        seeds: lab.arguments.seeds,
         picture: None,
     })
 }

@@ -42,5 +42,6 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
                direct neighbours, those of sparse graphs reach further."
             .into(),
         settings: vec![("of which the contexts matter".into(), base)],
+        seeds: 0,
     })
 }

@@ -33,9 +33,9 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
             ]);
         }
         for &preset in PRESETS {
-            let most = dataset.store.adjacency()?.nodes();
-            let subgraphs =
-                lab.preset(preset)?.training.subgraphs.unwrap_or(subgraphs(dataset)).min(most);
+            let mut settings = preset.settings();
+            settings.training.subgraphs = Some(subgraphs(dataset));
+            let subgraphs = dataset.subgraphs(&lab.arguments.changed(settings)?.training)?;
             let report = measured(lab, dataset, preset, subgraphs)?;
             let seconds = |stage: &str| figure(&report["seconds"][stage], 1.0, 2);
             table.rows.push(vec![
@@ -62,6 +62,7 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
                the steps of the preset."
             .into(),
         settings,
+        seeds: lab.arguments.seeds,
         picture: None,
     })
 }
@@ -76,7 +77,7 @@ fn measured(
     let folder = lab.arguments.output.join("stores").join("without-contexts");
     // Settings may ask for the same contexts in both presets.
     let store = copied(dataset.store.root(), &folder)?;
-    let mut words = vec!["--subgraphs".to_owned(), subgraphs.to_string()];
+    let mut words = vec!["--set".to_owned(), format!("training.subgraphs={subgraphs}")];
     words.extend(["--seeds".to_owned(), lab.arguments.seeds.to_string()]);
     if let Some(threads) = lab.threads {
         words.extend(["--threads".to_owned(), threads.to_string()]);

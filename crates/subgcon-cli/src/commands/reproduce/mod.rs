@@ -40,7 +40,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use subgcon::config::{Settings, Stopping};
+use subgcon::config::{Settings, Stopping, TrainingSettings};
 use subgcon::eval::ProbeSettings;
 
 use super::benchmark::{Plan, Select, Summary, summarise, validated};
@@ -195,6 +195,16 @@ impl Arguments {
         if self.seeds == 0 {
             anyhow::bail!("--seeds = 0: run at least one");
         }
+        if let Some(own) = ["manifest.json", "config.json"]
+            .map(|name| self.output.join(name))
+            .iter()
+            .find(|own| own.exists())
+        {
+            anyhow::bail!(
+                "{}: a graph, contexts or a model are there already; write results to another folder",
+                own.display()
+            );
+        }
         for experiment in wanted {
             let presets = match experiment {
                 Experiment::Classification => PresetName::value_variants(),
@@ -240,6 +250,13 @@ impl Dataset {
     /// Steps between candidates.
     fn every(&self) -> u64 {
         if self.name == "ppi" { EVERY_SLOWLY } else { EVERY }
+    }
+
+    /// Contexts that a run trains on: as many as are asked for, or all there are.
+    fn subgraphs(&self, training: &TrainingSettings) -> anyhow::Result<usize> {
+        // Too many held out are refused where the run begins, not too few left here.
+        let all = self.store.adjacency()?.nodes().saturating_sub(training.held_out).max(2);
+        Ok(training.subgraphs.unwrap_or(all).min(all))
     }
 }
 
@@ -307,15 +324,17 @@ impl Lab<'_> {
         }
     }
 
-    /// `subgcon benchmark` as a process of its own: time and memory of nothing else.
+    /// `subgcon benchmark` as a process of its own: time and memory of nothing else. Of settings told
+    /// twice `more` has the last word.
     fn alone(&self, store: &Path, preset: PresetName, more: &[String]) -> anyhow::Result<Value> {
         let program = std::env::current_exe().context("this program's own file")?;
         let mut command = Command::new(program);
         command.arg("benchmark").arg(store).args(["--json", "--no-baselines"]);
-        command.args(["--progress", "never", "--preset", &preset.name()]).args(more);
+        command.args(["--progress", "never", "--preset", &preset.name()]);
         for assignment in &self.arguments.set {
             command.args(["--set", assignment]);
         }
+        command.args(more);
         let output = command.output().context("cannot start this program again")?;
         if !output.status.success() {
             let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();

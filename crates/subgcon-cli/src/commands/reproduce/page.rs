@@ -1,7 +1,6 @@
 //! How is a result written down? A Markdown file, with a picture beside it where the paper
 //! has a figure; both replace those of an earlier run.
 
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -21,6 +20,8 @@ pub(super) struct Page {
     pub(super) tables: Vec<Table>,
     /// What the paper says and no table holds.
     pub(super) note: String,
+    /// Runs of each figure: none where nothing is drawn by lot.
+    pub(super) seeds: u64,
     /// Settings that runs started from, by name.
     pub(super) settings: Vec<(String, Settings)>,
     /// An SVG.
@@ -67,22 +68,24 @@ impl Page {
             picture_line = format!("![{}]({}.svg)\n\n", self.title, name.get_name());
             paths.push(path);
         }
-        let first = lab.base()?.seed;
-        let seeds = first..=last_seed(&lab.base()?, lab.arguments.seeds)?;
+        let base = lab.base()?;
+        let seeds = match self.seeds {
+            0 => String::new(),
+            1 => format!(" seed {},", base.seed),
+            many => format!(" seeds {} to {},", base.seed, last_seed(&base, many)?),
+        };
         save(&text_path, &self.text(&lab.command(experiment), &seeds, &picture_line))?;
         Ok(paths)
     }
 
-    fn text(&self, command: &str, seeds: &RangeInclusive<u64>, picture: &str) -> String {
+    fn text(&self, command: &str, seeds: &str, picture: &str) -> String {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let mut text = format!(
-            "# {}\n\n{}\n\n```sh\n{command}\n```\n\nsubgcon {}, seeds {} to {}, a machine with {threads} \
+            "# {}\n\n{}\n\n```sh\n{command}\n```\n\nsubgcon {},{seeds} a machine with {threads} \
              cores.\n\n{picture}",
             self.title,
             self.how,
             env!("CARGO_PKG_VERSION"),
-            seeds.start(),
-            seeds.end()
         );
         for table in &self.tables {
             text += &table.markdown();

@@ -32,6 +32,7 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
         how: "Accuracy on the test nodes in percent by the number of nodes in a context, the centre \
               included; the step and C are chosen on validation nodes."
             .into(),
+        seeds: lab.arguments.seeds,
         picture: Some(lines_svg("Accuracy by size of contexts", "nodes", "%", false, &series)),
         tables: vec![table],
         note: "The paper prints a figure without numbers and says: larger is better up to 20, but 10 is best \

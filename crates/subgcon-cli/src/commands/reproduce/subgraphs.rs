@@ -35,6 +35,7 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
         how: "Accuracy on the test nodes in percent by the number of random contexts that the encoder is \
               trained on; the step and C are chosen on validation nodes."
             .into(),
+        seeds: lab.arguments.seeds,
         picture: Some(lines_svg(
             "Accuracy by the number of contexts",
             "contexts (logarithmic)",

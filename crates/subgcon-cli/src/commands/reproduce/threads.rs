@@ -26,17 +26,16 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
     for dataset in &lab.datasets {
         let mut points: Vec<(f64, f64)> = Vec::new();
         for &threads in &counts {
-            let all = dataset.store.adjacency()?.nodes();
-            let subgraphs = settings.training.subgraphs.unwrap_or(all).min(all);
+            let subgraphs = dataset.subgraphs(&settings.training)?;
             let words = [
                 "--threads".to_owned(),
                 threads.to_string(),
                 "--seeds".to_owned(),
                 "1".to_owned(),
-                "--subgraphs".to_owned(),
-                subgraphs.to_string(),
-                "--steps".to_owned(),
-                steps.to_string(),
+                "--set".to_owned(),
+                format!("training.subgraphs={subgraphs}"),
+                "--set".to_owned(),
+                format!("training.steps={steps}"),
             ];
             let report = lab.alone(dataset.store.root(), lab.arguments.preset, &words)?;
             let told = "a report has it";
@@ -70,5 +69,6 @@ pub(super) fn page(lab: &Lab<'_>) -> anyhow::Result<Page> {
                not change."
             .into(),
         settings: vec![(lab.arguments.preset.name(), settings)],
+        seeds: 1,
     })
 }

@@ -67,6 +67,7 @@ pub(super) fn compared(
         tables: vec![table],
         note: note.into(),
         settings: vec![("of the first variant, but for the rate".into(), variants[0].1.clone())],
+        seeds: lab.arguments.seeds,
         picture: None,
     })
 }
