@@ -20,9 +20,9 @@ use subgcon::progress::Progress;
 use subgcon::transform::Transform;
 
 use super::eval::{SplitArguments, Strengths, labels, mean, metric};
-use super::figures::{Difference, Row, Run, Seconds};
+use super::figures::{Difference, Row, Run, Seconds, peak_memory};
 use super::measure::Measure;
-use super::runs::{Ground, each_free_row, learn, train};
+use super::runs::{Ground, each_seedless, each_untrained, learn, train};
 use super::seeds::{each_seed, last_seed};
 use super::tell;
 use super::together::{Agreed, agreed, candidates, learn_until, looked, most, still_rising};
@@ -209,7 +209,7 @@ pub(super) fn summarise(
     progress: &Bars,
 ) -> anyhow::Result<Summary> {
     on_ground(store, plan, progress, |ground, measure| {
-        let first = OnceLock::new();
+        let peak = OnceLock::new();
         let (started, mut chosen_for_all) = (Instant::now(), None);
         let agreed = match plan.select {
             Select::Settings | Select::ValidationEach => None,
@@ -229,30 +229,42 @@ pub(super) fn summarise(
                 Some((step, measure)) => learn_until(*step, settings, transform, ground, measure)?,
                 None => learn(settings, transform, ground, measure, plan.own_every())?,
             };
-            if settings.seed == plan.settings.seed {
-                first.get_or_init(|| model);
+            // Before any other row.
+            peak.get_or_init(peak_memory);
+            let mut untrained = Vec::new();
+            if plan.baselines {
+                each_untrained(&model, ground, |free| {
+                    untrained.push((free.name.clone(), measure.run_free(free)?));
+                    anyhow::Ok(())
+                })?;
             }
-            Ok((mean(&run.test), run))
+            Ok((mean(&run.test), (run, untrained)))
         })?;
         let mut runs: Vec<Run> = Vec::new();
-        for (run, seconds) in all {
+        let mut free: BTreeMap<String, Vec<Run>> = BTreeMap::new();
+        for ((run, untrained), seconds) in all {
             let train = run.seconds.train + seconds;
             runs.push(Run { seconds: Seconds { train, ..run.seconds }, ..run });
+            for (name, run) in untrained {
+                free.entry(name).or_default().push(run);
+            }
         }
-        // Before the other rows: they are wider than what was learnt.
-        let row = Row::of(&runs);
+        let peak_rss_bytes = peak.into_inner().flatten();
+        let row = Row { peak_rss_bytes, ..Row::of(&runs) };
         let dataset = store.root().file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let mut baselines = BTreeMap::new();
-        if let Some(model) = first.get().filter(|_| plan.baselines) {
-            each_free_row(model, ground, |free| {
-                let run = measure.run_free(free)?;
-                let difference = Some(Difference::of(&runs, &run));
-                let row = Row { difference, ..Row::of(&[run]) };
-                let (dataset, preset) = (dataset.clone(), free.name.clone());
-                baselines.insert(free.name.clone(), Baseline { dataset, preset, seeds: 1, row });
-                Ok(())
+        if plan.baselines {
+            each_seedless(plan.settings, row.width, ground, |one| {
+                free.insert(one.name.clone(), vec![measure.run_free(one)?]);
+                anyhow::Ok(())
             })?;
         }
+        let beside = |(name, free): (String, Vec<Run>)| {
+            let difference = Some(Difference::of(&runs, &free));
+            let row = Row { difference, ..Row::of(&free) };
+            let (dataset, preset) = (dataset.clone(), name.clone());
+            (name, Baseline { dataset, preset, seeds: free.len() as u64, row })
+        };
+        let baselines = free.into_iter().map(beside).collect();
         Ok(Summary {
             dataset,
             preset: plan.preset.clone(),

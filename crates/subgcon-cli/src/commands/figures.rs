@@ -119,15 +119,15 @@ impl Row {
 }
 
 impl Difference {
-    /// Learnt runs against one free run, on the same splits.
-    pub(super) fn of(learnt: &[Run], free: &Run) -> Difference {
-        let splits = free.test.len();
-        let by_split = |split: usize| {
-            mean(&learnt.iter().map(|run| run.test[split]).collect::<Vec<f64>>()) - free.test[split]
-        };
-        let samples: Vec<f64> = match splits {
-            1 => learnt.iter().map(|run| run.test[0] - free.test[0]).collect(),
-            _ => (0..splits).map(by_split).collect(),
+    /// Learnt runs against as many free ones with the same seeds, or against a single one that has
+    /// none, on the same splits.
+    pub(super) fn of(learnt: &[Run], free: &[Run]) -> Difference {
+        assert!(free.len() == 1 || free.len() == learnt.len(), "a free run for each learnt one");
+        let pairs = || learnt.iter().zip(free.iter().cycle());
+        let on = |split: usize| pairs().map(move |(run, free)| run.test[split] - free.test[split]);
+        let samples: Vec<f64> = match free[0].test.len() {
+            1 => on(0).collect(),
+            splits => (0..splits).map(|split| mean(&on(split).collect::<Vec<f64>>())).collect(),
         };
         let error = (samples.len() > 1).then(|| standard_error(&samples));
         Difference { mean: mean(&samples), error }
@@ -200,12 +200,18 @@ mod tests {
     fn differences_are_paired() {
         // Learnt by split: 0.7 and 0.9; free: 0.6 and 0.9. Differences 0.1 and 0.
         let learnt = [run(&[0.6, 0.8]), run(&[0.8, 1.0])];
-        let found = Difference::of(&learnt, &run(&[0.6, 0.9]));
+        let found = Difference::of(&learnt, &[run(&[0.6, 0.9])]);
         assert!((found.mean - 0.05).abs() < 1e-12);
         assert!((found.error.unwrap() - 0.05).abs() < 1e-12);
-        let found = Difference::of(&[run(&[0.6]), run(&[0.8])], &run(&[0.5]));
+        let found = Difference::of(&[run(&[0.6]), run(&[0.8])], &[run(&[0.5])]);
         assert!((found.mean - 0.2).abs() < 1e-12 && (found.error.unwrap() - 0.1).abs() < 1e-12);
-        assert!(Difference::of(&[run(&[0.6])], &run(&[0.5])).error.is_none());
+        assert!(Difference::of(&[run(&[0.6])], &[run(&[0.5])]).error.is_none());
+        // Run by run 0.1 and 0.2: nothing of how far runs are from each other is in the error.
+        let found = Difference::of(&[run(&[0.6]), run(&[0.9])], &[run(&[0.5]), run(&[0.7])]);
+        assert!((found.mean - 0.15).abs() < 1e-12 && (found.error.unwrap() - 0.05).abs() < 1e-12);
+        // By split: 0.1 and 0.0 of the one run, 0.3 and 0.2 of the other; 0.2 and 0.1 in the mean.
+        let found = Difference::of(&learnt, &[run(&[0.5, 0.8]), run(&[0.5, 0.8])]);
+        assert!((found.mean - 0.15).abs() < 1e-12 && (found.error.unwrap() - 0.05).abs() < 1e-12);
     }
 
     #[test]

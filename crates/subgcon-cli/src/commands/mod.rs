@@ -1,5 +1,6 @@
 //! One file per subcommand: its arguments and the function that runs it. Whole runs share
-//! `runs.rs` (learn and embed), `measure.rs` (probe), `figures.rs` (means and differences) and `seeds.rs`.
+//! `runs.rs` (learn and embed), `measure.rs` (probe), `together.rs` (one step and C for all runs), `figures.rs`
+//! (means and differences) and `seeds.rs`.
 
 pub(crate) mod benchmark;
 pub(crate) mod contexts;

@@ -155,9 +155,9 @@ pub(super) fn candidate(
 }
 
 /// What a model's embedding was before the first step: the columns that are learnt, and all of them
-/// where there are others. What learning is worth is what it adds to the second. Seconds are those
-/// of the whole embedding for both.
-fn each_untrained(
+/// where there are others. What learning is worth is what it adds to the second. Both depend on the
+/// model's seed. Seconds are those of the whole embedding for both.
+pub(super) fn each_untrained(
     model: &Model,
     ground: Ground<'_>,
     mut visit: impl FnMut(&FreeRow<'_>) -> anyhow::Result<()>,
@@ -169,7 +169,7 @@ fn each_untrained(
     let trained = Trainer::new(&model.settings, material)?.finish()?;
     let started = Instant::now();
     let model = model.at(trained, material)?;
-    let embeddings = embedded(&model, material, None)?;
+    let mut embeddings = embedded(&model, material, None)?;
     let seconds = started.elapsed().as_secs_f64();
     let (mut start, mut learnt) = (0, Vec::new());
     for (at, block) in model.settings.output.iter().enumerate() {
@@ -179,14 +179,20 @@ fn each_untrained(
             learnt.extend(columns);
         }
     }
-    let rows = (0..embeddings.rows).map(|row| embeddings.row(row));
-    let picked = rows.flat_map(|row| learnt.iter().map(|&column| row[column])).collect();
-    let picked = Matrix::of(embeddings.rows, learnt.len(), picked);
-    visit(&FreeRow::made(UNTRAINED_ENCODER, &picked, seconds))?;
     if learnt.len() < embeddings.width {
         visit(&FreeRow::made(UNTRAINED, &embeddings, seconds))?;
+        // In place: a second copy would be the largest thing in memory.
+        let (rows, width) = (embeddings.rows, embeddings.width);
+        for row in 0..rows {
+            for (to, &column) in learnt.iter().enumerate() {
+                embeddings.values[row * learnt.len() + to] =
+                    embeddings.values[row * width + column];
+            }
+        }
+        embeddings.values.truncate(rows * learnt.len());
+        embeddings.width = learnt.len();
     }
-    Ok(())
+    visit(&FreeRow::made(UNTRAINED_ENCODER, &embeddings, seconds))
 }
 
 /// Trains to the end and embeds all nodes: (embeddings, model, seconds of training, of embedding).
@@ -248,7 +254,16 @@ pub(super) fn each_free_row(
     ground: Ground<'_>,
     mut visit: impl FnMut(&FreeRow<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let structural = model.settings.features.structural;
-    free_rows(ground.adjacency, ground.features, structural, model.width(), &mut visit)?;
+    each_seedless(&model.settings, model.width(), ground, &mut visit)?;
     each_untrained(model, ground, visit)
+}
+
+/// Those of them that are the same for any seed; `width`: columns of projected ones.
+pub(super) fn each_seedless(
+    settings: &Settings,
+    width: usize,
+    ground: Ground<'_>,
+    visit: impl FnMut(&FreeRow<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    free_rows(ground.adjacency, ground.features, settings.features.structural, width, visit)
 }

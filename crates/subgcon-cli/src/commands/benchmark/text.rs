@@ -29,8 +29,8 @@ pub(super) fn text(summary: &Summary) -> String {
             "\n± is the standard deviation over runs; of a difference the standard error over runs\n"
         }
         (Spread::Runs, _) => {
-            "\n± is the standard deviation over runs for the learnt row and over splits for the others; \
-             of a difference the standard error over splits\n"
+            "\n± is the standard deviation over runs for learnt and untrained rows and over splits for the \
+             others; of a difference the standard error over splits\n"
         }
         (Spread::Splits, _) => {
             "\n± is the standard deviation over splits; of a difference the standard error over splits\n"
