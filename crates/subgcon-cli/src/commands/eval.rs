@@ -34,10 +34,10 @@ pub(crate) struct Arguments {
     /// Of random splits and of k-means
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Divide each embedding by its length first
+    /// Divide each embedding by its length before the linear probe
     #[arg(long)]
     normalise: bool,
-    /// Bring columns to mean 0 and deviation 1 over the training nodes first
+    /// Bring columns to mean 0 and deviation 1 over the training nodes before the linear probe
     #[arg(long)]
     standardise: bool,
     #[command(flatten)]
@@ -53,6 +53,8 @@ pub(super) struct Strengths {
     /// The values of C to choose from on the validation nodes (0.1,1,10), or the only one, instead of 0.001, 0.00316, …
     /// 1000 (and above, while that helps)
     ///
+    /// Chosen is the one that is least surprised by the classes of validation nodes: the mean of -ln of
+    /// their probabilities, scores scaled so that it is least. It is steadier than their accuracy.
     /// Each is fitted starting from the one before. Where training nodes are few and C is large, more than
     /// one fit meets the tolerance (1e-4, as scikit-learn's), and a C by itself may have other figures
     /// than among others.

@@ -65,7 +65,8 @@ struct Summary {
 #[derive(Debug, Serialize)]
 struct Row {
     auc_mean: f64,
-    auc_std: f64,
+    /// Of one run there is none.
+    auc_std: Option<f64>,
     average_precision_mean: f64,
     hits_at_10: f64,
     hits_at_50: f64,
@@ -102,7 +103,7 @@ impl Row {
         });
         Row {
             auc_mean: mean(&auc),
-            auc_std: deviation(&auc),
+            auc_std: (auc.len() > 1).then(|| deviation(&auc)),
             average_precision_mean: mean_of(&|found| found.probe.test.average_precision),
             hits_at_10: mean_of(&|found| found.probe.test.hits[0]),
             hits_at_50: mean_of(&|found| found.probe.test.hits[1]),
@@ -229,10 +230,7 @@ fn text(summary: &Summary) -> String {
         false => format!("{share:.4}"),
     };
     let mut line = |name: &str, row: &Row| {
-        let spread = match summary.seeds {
-            1 => String::new(),
-            _ => format!(" ± {:.2}", 100.0 * row.auc_std),
-        };
+        let spread = row.auc_std.map_or_else(String::new, |std| format!(" ± {:.2}", 100.0 * std));
         let auc = format!("{:.2}{spread}", 100.0 * row.auc_mean);
         let scores: Vec<&str> =
             row.scores.iter().map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect();

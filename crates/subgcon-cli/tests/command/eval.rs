@@ -193,7 +193,7 @@ fn eval_refuses_what_it_cannot_measure() {
         place.fail(&format!("eval {name} --graph g.graph"))
     };
     let told = bad("nan.txt", &|rows| rows[4].1[1] = f32::NAN);
-    assert!(told.contains("nan.txt, row 4: number 1 of the embedding is NaN; mend it"), "{told}");
+    assert!(told.contains("nan.txt, row 4: number 1 of the embedding is NaN; write a"), "{told}");
     let told = bad("other.txt", &|rows| rows[3].0 = "stranger".into());
     assert!(told.contains("has a row for \"stranger\", which is no node of g.graph"), "{told}");
     let told = bad("subset.txt", &|rows| rows.truncate(30));

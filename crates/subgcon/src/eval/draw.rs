@@ -162,6 +162,13 @@ fn shuffle(nodes: &mut [usize], drawn: usize, stream: &mut Stream) {
 /// Nodes of each part, of so many labelled ones. Shares that add up to 1 leave none out.
 fn counts(parts: [Part; 3], labelled: usize) -> Result<[usize; 3]> {
     let refused = |problem: String, remedy: &str| Err(refuse("sizes", problem, remedy));
+    for part in parts {
+        if let Part::Share(share) = part
+            && !(0.0..=1.0).contains(&share)
+        {
+            return refused(format!("a share of {share}"), "give one from 0 to 1");
+        }
+    }
     let (mut shares, mut counts) = (0.0, [0; 3]);
     let of = |share: f64| (share * labelled as f64).round() as usize;
     for (count, part) in counts.iter_mut().zip(parts) {
@@ -346,6 +353,11 @@ mod tests {
         ] {
             let error = random_splits(&labels(), parts(text), 1, 1).unwrap_err().to_string();
             assert_eq!(error, wanted);
+        }
+        for share in [-0.2, 1.5, f64::NAN] {
+            let sizes = Sizes::Parts([Part::Share(0.6), Part::Share(share), Part::Rest]);
+            let error = random_splits(&labels(), sizes, 1, 1).unwrap_err().to_string();
+            assert_eq!(error, format!("sizes: a share of {share}; give one from 0 to 1"));
         }
         let huge = format!("{0}/{0}/{0}", usize::MAX);
         assert!(random_splits(&labels(), parts(&huge), 1, 1).is_err());

@@ -100,7 +100,6 @@ fn an_eighth_first_ends_at_the_same_place() {
         Logistic { coefficients: Matrix::zeros(1, 40), intercepts: vec![0.0; 1], ..fit.clone() };
     let whole = Logistic::fit(&x, &y, 2, &settings, Some(&start)).unwrap();
     assert!(fit.converged && whole.converged);
-    assert_ne!(fit.steps, whole.steps, "one of them took the eighth, the other did not");
     assert!(far(&fit, &whole) < 1e-6, "{}", far(&fit, &whole));
     let again = Logistic::fit(&x, &y, 2, &settings, Some(&fit)).unwrap();
     assert_eq!(again.steps, 0);

@@ -154,8 +154,10 @@ pub fn read_embeddings(path: &Path) -> Result<Embeddings> {
     };
     if let Some(place) = values.iter().position(|value| !value.is_finite()) {
         let (row, column) = (place / width, place % width);
-        let problem = format!("number {column} of the embedding is {}", values[place]);
-        return Err(Error::input(Place::row(path, row as u64), problem, "mend it or drop the row"));
+        let beyond = if values[place].is_infinite() { ", or more than 32 bits hold" } else { "" };
+        let problem = format!("number {column} of the embedding is {}{beyond}", values[place]);
+        let remedy = "write a finite number there";
+        return Err(Error::input(Place::row(path, row as u64), problem, remedy));
     }
     if let Err(twice) = ids.index() {
         let (first, again) = (twice.first, twice.again);

@@ -39,7 +39,10 @@ fn word2vec() {
         ("1 2\na 1\n", "e.vec:2: 1 numbers follow the id, not 2; "),
         ("1 2\na 1 x\n", "e.vec:2: \"x\" is not a number; "),
         ("1 2\na 1 nan\n", "e.vec, row 0: number 1 of the embedding is NaN; "),
-        ("1 2\na 1 1e39\n", "e.vec, row 0: number 1 of the embedding is inf; "),
+        (
+            "1 2\na 1 1e39\n",
+            "e.vec, row 0: number 1 of the embedding is inf, or more than 32 bits hold; ",
+        ),
         ("2 1\na 1\na 2\n", "e.vec: id \"a\" stands twice: in rows 0 and 1; "),
     ] {
         fs::write(&path, text).unwrap();
