@@ -182,14 +182,15 @@ impl fmt::Display for Place {
     }
 }
 
-/// A value quoted for an error message: control characters escaped, long ones cut.
+/// A value quoted for an error message: control characters escaped, long ones cut. Accents that are
+/// characters of their own stay, unlike in `{:?}`.
 pub fn shown(value: &str) -> String {
     const LIMIT: usize = 60;
     let mut cut: String = value.chars().take(LIMIT).collect();
     if cut.len() < value.len() {
         cut.push('…');
     }
-    format!("{cut:?}")
+    format!("\"{}\"", cut.escape_debug().to_string().replace("\\'", "'"))
 }
 
 #[cfg(test)]
@@ -215,6 +216,8 @@ mod tests {
     #[test]
     fn shown_values_are_short_and_printable() {
         assert_eq!(shown("a\nb"), "\"a\\nb\"");
+        assert_eq!(shown("cafe\u{301} 'x'"), "\"cafe\u{301} 'x'\"");
+        assert_eq!(shown("\"\\'"), r#""\"\\'""#);
         assert_eq!(shown(&"x".repeat(100)), format!("\"{}…\"", "x".repeat(60)));
     }
 }
