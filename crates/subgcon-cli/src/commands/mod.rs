@@ -22,6 +22,7 @@ pub(crate) mod train;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use clap::Args;
 use serde::Serialize;
 use subgcon::io::store::{Manifest, Origin};
@@ -51,16 +52,18 @@ fn shell_word(path: &Path) -> String {
 
 /// A report on stdout: as JSON where it is asked for, otherwise in words.
 fn tell(json: bool, report: &impl Serialize, words: impl FnOnce() -> String) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    if json {
-        // As an error of writing: a reader that has seen enough is none.
-        serde_json::to_writer_pretty(&mut out, report).map_err(std::io::Error::from)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{}", words())?;
-    }
-    out.flush()?;
-    Ok(())
+    let written = || {
+        let mut out = std::io::stdout().lock();
+        if json {
+            // As an error of writing: a reader that has seen enough is none.
+            serde_json::to_writer_pretty(&mut out, report).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            write!(out, "{}", words())?;
+        }
+        out.flush()
+    };
+    written().context("stdout: cannot be written")
 }
 
 /// Words on stdout. `print!` would panic where nobody reads them or the disk is full.

@@ -38,7 +38,10 @@ fn a_closed_pipe_ends_quietly_and_a_full_disk_is_an_error() {
         let output = place.command(words).stdout(full).output().unwrap();
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{words}: {told}");
-        assert!(told.contains("No space left on device"), "{words}: {told}");
+        assert!(
+            told.starts_with("error: stdout: cannot be written: No space left on device"),
+            "{words}: {told}"
+        );
     }
 }
 
